@@ -1,4 +1,4 @@
-/// A report's stacks as paths in one prefix tree of calls.
+/// A report's stacks as paths in a prefix tree of calls.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 
 namespace alloctap {
 
-/// Prefix tree of stacks. Its steps are calls, numbered as in `FrameList`; two more numbers are
-/// placeholders for stacks without frames. Uses arena memory; the report must outlive it.
+/// Prefix tree of call stacks. A step is a call's number in the `FrameList`, or one of two
+/// placeholders for stacks without frames. Uses arena memory. The report must outlive this object.
 class CallPaths {
  public:
   explicit CallPaths(const Report& report) noexcept : report_(report), labels_(report) {}
 
-  /// Returns false if memory for the frames ran out; no other member may be called then.
+  /// Returns false if memory for the frames ran out. No other member may then be called.
   [[nodiscard]] bool complete() const noexcept { return labels_.complete(); }
 
-  /// Adds the path from the thread's start to the allocation. Returns its last node, or
-  /// `PathTree::kNone` if out of memory.
+  /// Adds the path of `stack` from the thread's start to the allocation. Returns the path's last
+  /// node, or `PathTree::kNone` if out of memory.
   [[nodiscard]] PathTree::Node add_root_first(StackId stack) noexcept {
     const auto frames = report_.snapshot.table->frames(stack);
     PathTree::Node node = PathTree::kRoot;
@@ -28,8 +28,8 @@ class CallPaths {
     return frames.empty() ? tree_.below(node, stand_in(stack)) : node;
   }
 
-  /// Adds the path from the allocation outward, cut after `most_calls` calls. Returns its last
-  /// node, or `PathTree::kNone` if out of memory.
+  /// Adds the path of `stack` from the allocation outward, cut after `most_calls` calls. Returns
+  /// the path's last node, or `PathTree::kNone` if out of memory.
   [[nodiscard]] PathTree::Node add_leaf_first(StackId stack, std::size_t most_calls) noexcept {
     const auto frames = report_.snapshot.table->frames(stack);
     PathTree::Node node = PathTree::kRoot;
@@ -44,12 +44,12 @@ class CallPaths {
   /// Returns the number of distinct calls, including the two placeholders.
   [[nodiscard]] std::size_t calls() const noexcept { return labels_.list().size() + 2; }
 
-  /// Returns a call's address and module; address 0 without a module for a placeholder.
+  /// Returns a call's address and module. A placeholder has address 0 and no module.
   [[nodiscard]] CodeAddress place(std::size_t call) const noexcept {
     return call < labels_.list().size() ? labels_.list().place(call) : CodeAddress{};
   }
 
-  /// Calls `visit(const LabelledFrame&)` for each function at a call, innermost first.
+  /// Calls `visit(const LabelledFrame&)` for each function of a call. Inlined functions come first.
   template <class Visit>
   void visit_functions(std::size_t call, Visit&& visit) const {
     if (call < labels_.list().size()) {

@@ -8,7 +8,7 @@
 
 namespace alloctap {
 
-/// Returns "rear_guard=32", or "verify_kinds" if `value` is 0, followed by `end`.
+/// Returns "name=value", or "name" if `value` is 0, followed by `end`. Example: "rear_guard=32".
 [[nodiscard]] inline ShortText check_text(std::string_view name, std::uint64_t value,
                                           std::string_view end = {}) noexcept {
   ShortText text;

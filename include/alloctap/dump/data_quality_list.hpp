@@ -1,4 +1,4 @@
-/// The data-quality statements of a report as a list of strings, for formats without lines.
+/// The data-quality statements of a report as a list of strings, for formats such as JSON.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace alloctap {
 
-/// The statements that `write_account` writes, as separate strings. Owns them, in arena memory.
+/// List of the statements that `write_account` writes. Its text is in arena memory.
 class AccountList {
  public:
   explicit AccountList(const Report& report) {

@@ -11,7 +11,7 @@
 
 namespace alloctap {
 
-/// Writes `text` on one line: `instead` replaces each control character.
+/// Writes `text` on one line: replaces each control character by `instead`.
 inline void write_in_one_line(std::string_view text, DumpWriter& out, char instead = ' ') {
   for (const char character : text) {
     const bool control = static_cast<unsigned char>(character) < 0x20 || character == 0x7F;
@@ -24,8 +24,8 @@ inline void write_command(const ProgramInfo& program, DumpWriter& out) {
   write_in_one_line(program.command.empty() ? program.executable : program.command, out);
 }
 
-/// Writes which program was tracked and how, and how complete and exact the numbers are. Separates
-/// the statements by `separator`; they have no control characters.
+/// Writes which program was tracked and how, and how complete and exact the numbers are. Writes
+/// `separator` between the statements, which contain no control characters.
 inline void write_account(const Report& report, std::string_view separator, DumpWriter& out) {
   const DataQuality& account = report.snapshot.account;
   const BackendInfo& backend = report.backend;

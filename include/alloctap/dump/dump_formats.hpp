@@ -1,4 +1,4 @@
-/// The dump formats: one row each.
+/// Table of the dump formats, with their names and file extensions.
 #pragma once
 
 #include <array>
@@ -10,23 +10,22 @@
 
 namespace alloctap {
 
-/// A format as commands and documents know it. The policy's header is
-/// named after it: `AndroidHeapDump` is in `dump/android_heap_dump.hpp`.
+/// The names of a dump format. The header of the format's policy is named after the policy:
+/// `AndroidHeapDump` is in `dump/android_heap_dump.hpp`.
 template <class Dump>
 struct DumpFormatRow {
   using Policy = Dump;
 
-  /// On the command line; it is an ending of files, too.
+  /// The name on command lines. A dot and this name are also a file extension of the format.
   std::string_view name;
-  /// Other endings of files, with the dot.
+  /// Further file extensions, each with its dot.
   std::array<std::string_view, 2> endings{};
-  /// Whether the format shows blocks one by one, for which a snapshot needs `SnapshotOptions`.
+  /// Whether the format lists single blocks, if `SnapshotOptions` included them in the snapshot.
   bool shows_blocks = false;
 };
 
-/// A new format is its policy (CONTRIBUTING.md says which files that has) and a row here:
-/// alloctap-run, alloctap-convert, the suites that run over all formats and the check of
-/// docs/formats.md read this list.
+/// To add a format, add its policy (CONTRIBUTING.md lists the files) and a row here. alloctap-run,
+/// alloctap-convert, the tests of all formats and the check of docs/formats.md read this table.
 inline constexpr std::tuple kDumpFormats{
     DumpFormatRow<TextDump>{.name = "text", .endings = {".txt", ".log"}},
     DumpFormatRow<JsonDump>{.name = "json"},
@@ -46,7 +45,7 @@ inline constexpr std::tuple kDumpFormats{
 
 inline constexpr std::size_t kDumpFormatCount = std::tuple_size_v<decltype(kDumpFormats)>;
 
-/// Calls `visit(row, index)` for each row, in their order.
+/// Calls `visit(row, index)` for each row in order.
 template <class Visit>
 constexpr void for_each_dump_format(Visit&& visit) {
   std::apply(

@@ -8,10 +8,10 @@
 
 namespace alloctap {
 
-/// A value type with options as plain members. `write` runs on the control plane, reads nothing but
-/// the report, allocates nothing from the host, and leaves output errors to the `DumpWriter`. A
-/// `write` that is a template of the report's type may omit parts that `features` of that type
-/// exclude.
+/// A value type with options as plain members. `write` runs on the control plane and reads nothing
+/// but the report. It allocates nothing from the program's heap, and leaves output errors to the
+/// `DumpWriter`. If `write` is a template of the report's type, it may omit parts that the type's
+/// `features` exclude.
 template <class D>
 concept DumpPolicy = requires(const D& dump, const Report& report, DumpWriter& writer) {
   { dump.write(report, writer) } -> std::same_as<void>;

@@ -16,8 +16,8 @@
 
 namespace alloctap {
 
-/// Buffers text and writes it to the output in pieces of 64 KiB. Discards everything after an
-/// error; `finish` returns the first one. Not thread-safe. Uses arena memory.
+/// Output stream with a buffer of 64 KiB in arena memory. After an error, it discards what follows,
+/// and `finish` returns the first error. Not thread-safe.
 class DumpWriter {
  public:
   explicit DumpWriter(OutputRef output) noexcept : output_(output) {
@@ -74,7 +74,7 @@ class DumpWriter {
 
   [[nodiscard]] bool ok() const noexcept { return status_.ok(); }
 
-  /// Writes what is still buffered. Returns the first error of the dump, or OK.
+  /// Writes the rest of the buffer. Returns the first error of the dump, or OK.
   [[nodiscard]] Status finish() {
     flush();
     return status_;

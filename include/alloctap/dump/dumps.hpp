@@ -1,5 +1,5 @@
-/// Report formats and their options. Each format is written by a header beside this one
-/// (text_dump.hpp and so on), which the file that implements the tracker includes.
+/// Report formats and their options. Each format is implemented in a header of its own (such as
+/// text_dump.hpp), which only the file that implements the tracker includes.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,15 @@ enum class StackCount : std::uint8_t {
   kTemporaryAllocations,
 };
 
-/// Writes the leaks and suppressions of a text report; defined in text_dump.hpp. It is a template
-/// so that one file of a program can instantiate it for all others (ALLOCTAP_IMPLEMENT).
+/// Writer of a text report's leaks and suppressions, defined in text_dump.hpp. It is a template so
+/// that one file of a program can instantiate it for all others (ALLOCTAP_IMPLEMENT).
 template <class = void>
 struct SuppressedText {
   static void write(const TextDump& dump, const TextParts& parts);
 };
 
-/// Optional suppressions of a `TextDump`, which must outlive the dump. Holds a pointer to the code
-/// that writes leaks, so that programs without suppressions do not compile it.
+/// Optional suppressions of a `TextDump`. They must outlive the dump. Only the second constructor
+/// refers to the code that writes leaks, so programs without suppressions do not compile that code.
 class TextSuppressions {
  public:
   TextSuppressions(std::nullptr_t = nullptr) noexcept {}
@@ -49,37 +49,37 @@ class TextSuppressions {
   void (*write_)(const TextDump&, const TextParts&) = nullptr;
 };
 
-/// Text for people: data quality, totals, then stacks by live bytes, leaf first. If nothing is
-/// live, lists the stacks that held most at the peak. With suppressions, lists leaks instead of all
-/// live memory, and what each rule suppressed.
+/// Text for people: data quality, totals, then stacks in order of live bytes. Frames are leaf
+/// first. If no memory is live, lists the stacks that held most bytes at the peak. With
+/// suppressions, lists leaks instead of all live memory, and what each rule suppressed.
 struct TextDump {
   /// The maximum length of each list of stacks.
   std::size_t most_stacks = 20;
-  /// A `const Suppressions*`; nullptr: nothing is suppressed, and no leaks are reported.
+  /// A `const Suppressions*`. If nullptr, nothing is suppressed and no leaks are reported.
   TextSuppressions suppressions = nullptr;
-  /// Whether to report leaks, if there are suppressions.
+  /// Whether to report leaks. Ignored without suppressions.
   bool leaks = true;
 
   template <class AnyReport>
   void write(const AnyReport& report, DumpWriter& out) const;
 };
 
-/// All stacks, modules, and frames with their names if known: schema alloctap.heap/1. Needs
-/// RapidJSON: target alloctap::json_dump.
+/// JSON of schema alloctap.heap/1: all stacks, modules and frames, with names if known. Needs
+/// RapidJSON (CMake target alloctap::json_dump).
 struct JsonDump {
-  /// Must outlive the dump. nullptr: nothing is suppressed, and no leaks are reported.
+  /// Must outlive the dump. If nullptr, nothing is suppressed and no leaks are reported.
   const Suppressions* suppressions = nullptr;
-  /// Whether to report leaks, if there are suppressions.
+  /// Whether to report leaks. Ignored without suppressions.
   bool leaks = true;
 
   void write(const Report& report, DumpWriter& out) const;
 };
 
 /// Page with flame graph, stacks, modules, threads, block sizes and timeline. Embeds the output of
-/// `JsonDump`, and can open files of that format. Needs RapidJSON: target alloctap::html_dump.
+/// `JsonDump`; can also open `JsonDump` files. Needs RapidJSON (CMake target alloctap::html_dump).
 struct HtmlDump {
-  /// An earlier snapshot of the same tracker, with which the page compares the report. Must outlive
-  /// the dump. nullptr: no comparison.
+  /// An earlier snapshot of the report's tracker, for comparison with the report. Must outlive the
+  /// dump. nullptr: no comparison.
   const Snapshot* base = nullptr;
   /// See `JsonDump::suppressions` and `JsonDump::leaks`.
   const Suppressions* suppressions = nullptr;
@@ -88,55 +88,55 @@ struct HtmlDump {
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// Binary recording from which any other dump can be made later, elsewhere. Keeps stack ids, which
-/// distinguish an unloaded module from its successor at one address. record_format.hpp describes
-/// the encoding, the functions that write tables their columns.
+/// Binary recording, from which alloctap-convert can make any other dump later, on any machine.
+/// Keeps stack ids, because they distinguish an unloaded module from a later one at its address.
+/// record_format.hpp describes the encoding. The functions that write tables define the columns.
 struct RecordDump {
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// Folded stacks. Stacks with a count of 0 have no line, so the file may be empty. Inlined
-/// functions are frames, and a stack's tag is its root frame. A ';' in a name becomes ':'; only
-/// compiler-generated names have one.
+/// Folded stacks. Omits stacks with a count of 0, so the file may be empty. Inlined functions have
+/// frames of their own. A stack's tag is its root frame. A ';' in a name becomes ':'; only
+/// compiler-generated names contain ';'.
 struct FoldedDump {
   StackCount count = StackCount::kLiveBytes;
-  /// An earlier snapshot of the same tracker; must outlive the dump. Lines then have two numbers,
-  /// before and now, which flamegraph.pl shows in red and blue. nullptr: one number, now.
+  /// An earlier snapshot of the report's tracker, which must outlive the dump. If set, lines have
+  /// the count before and the count now, which flamegraph.pl shows in red and blue.
   const Snapshot* before = nullptr;
 
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// pprof heap profile: each stack's allocated objects and bytes, and its in-use objects and bytes,
-/// which is the default sample type. Inlined functions are lines of their call. Data-quality
-/// statements are comments (`-comments`). If the snapshot has its blocks (`SnapshotOptions`),
-/// samples of live blocks have the label `bytes` (`-tags`), and samples of freed blocks have no
-/// size. Labels `tag` and `thread` name a stack's owners if the tracker's `Tags` records them.
-/// Needs protozero and zlib: target alloctap::pprof_dump.
+/// pprof heap profile: each stack's allocated objects and bytes, in-use objects and in-use bytes.
+/// The default sample type is in-use bytes. An inlined function is a line of its call's location.
+/// Data-quality statements are comments (`pprof -comments`). If `SnapshotOptions` included blocks
+/// in the snapshot, samples of live blocks have the label `bytes` (`pprof -tags`); samples of freed
+/// blocks do not. If the tracker's `Tags` records owners, labels `tag` and `thread` name
+/// them. Needs protozero and zlib (CMake target alloctap::pprof_dump).
 ///
-/// Modules have build-ids. They are marked as having names, files and lines if any frame of the
-/// report has a name. Readers then do not search again for missing names. If no frame has a name,
-/// readers that have the files can symbolize.
+/// Mappings have build-ids. If any frame of the report has a name, all mappings are marked as
+/// having names, files and lines, so that readers do not search again for missing names. Otherwise,
+/// readers that have the modules' files can symbolize.
 struct PprofDump {
   void write(const Report& report, DumpWriter& out) const;
 };
 
 /// If the tracker logged all events (`LoggingQueue`), writes them in order. Allocations, leaks and
-/// the peak are then those of the report. A block counts as temporary by heaptrack's rule: the very
-/// next event frees it or another of equal size and stack.
+/// the peak are then those of the report. heaptrack counts a block as temporary if the next event
+/// frees that block, or another block of equal size and stack.
 ///
-/// Otherwise writes synthetic events that add up to the totals of a snapshot. Allocations,
-/// temporary ones and leaks of every stack are exact, to the block and byte. Blocks that were
-/// allocated and freed come first, then those held at the peak, then those live at the end.
-/// heaptrack's peak, overall and per stack, is then the snapshot's (within 1 %). If the snapshot
-/// has no peak, it is the memory live at the end, or the largest block. Totals have no single sizes
-/// or times, so heaptrack sees mean sizes.
+/// Otherwise writes synthetic events that add up to the totals of a snapshot. Each stack's
+/// allocations, temporary allocations and leaks are exact, to the block and byte. Blocks that were
+/// freed come first, then blocks that were live at the peak, then blocks that are live at the end.
+/// heaptrack therefore shows the snapshot's peak within 1 %, overall and per stack. If the snapshot
+/// has no peak, heaptrack shows the memory live at the end, or the largest block, as the peak.
+/// heaptrack sees mean sizes, because totals have no single sizes or times.
 ///
-/// The format counts by events alone: two lines of about five bytes for each freed allocation, one
-/// for each live block. heaptrack also reads the file gzipped, as `.gz`. Format: heaptrack 1.4,
-/// src/analyze/accumulatedtracedata.cpp.
+/// A file has two lines of about five bytes for each freed allocation and one for each live block,
+/// because the format has no counts. heaptrack also reads gzipped files (`.gz`). Format: heaptrack
+/// 1.4, src/analyze/accumulatedtracedata.cpp.
 struct HeaptrackDump {
-  /// Whether to write live blocks only; the file then does not grow with the program's run time.
+  /// Whether to write live blocks only. The file then does not grow with the program's run time.
   bool only_live = false;
   /// Dumps with more events fail. heaptrack_print reads roughly ten million events a second.
   std::uint64_t most_events = 1'000'000'000;
@@ -144,95 +144,95 @@ struct HeaptrackDump {
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// Live bytes over time, as requested by the program: one massif snapshot for each point of the
-/// timeline. The peak, if known, and the end are snapshots with a heap tree. Times are milliseconds
-/// since the first snapshot. The tree is inverted: callers are children of what they called, and
-/// the root is all memory. Format: valgrind 3.19, massif/ms_print.
+/// Live bytes over time, as requested by the program. Each point of the timeline is a massif
+/// snapshot. The peak (if known) and the end are snapshots with a heap tree. Times are milliseconds
+/// since the first snapshot. In the tree, callers are children of the functions that they called,
+/// and the root is all memory. Format: valgrind 3.19, massif/ms_print.
 struct MassifDump {
-  /// Calls that hold less than this share of all bytes share one line for each parent in the tree.
+  /// Calls below this share of all bytes are merged into one line for each parent in the tree.
   std::uint32_t threshold_percent = 1;
-  /// The maximum number of calls in a path, counted from the allocation; massif's default.
+  /// The maximum number of calls in a path, counted from the allocation. 30 is massif's default.
   std::size_t most_calls = 30;
 
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// One program point for each stack: blocks and bytes in total, at the peak (t-gmax) and at the
-/// snapshot (t-end). Needs RapidJSON: target alloctap::json_dump.
+/// One program point for each distinct stack: blocks and bytes in total, at the peak (t-gmax) and
+/// at the snapshot (t-end). Needs RapidJSON (CMake target alloctap::json_dump).
 ///
-/// Accesses and lifetimes are not measured and left out; the viewer shows lifetimes as NaN. The
-/// format demands each point's maximum: it is the larger value of peak and end, so the true one may
-/// be greater. If the snapshot has no peak, points have totals alone. Times are microseconds since
-/// the first point of the timeline. The key "alloctap" holds the opening members of schema
-/// alloctap.heap/1. Format: valgrind 3.19, dhat/dh_main.c, dh_view.js.
+/// Accesses and lifetimes are left out because they are not measured. The viewer shows lifetimes as
+/// NaN. The format requires each point's maximum. The larger value of peak and end is written, so
+/// the true maximum may be greater. Without a peak in the snapshot, points have only totals. Times
+/// are microseconds since the timeline's first point. The key "alloctap" holds the opening members
+/// of schema alloctap.heap/1. Format: valgrind 3.19, dhat/dh_main.c, dh_view.js.
 struct DhatDump {
   void write(const Report& report, DumpWriter& out) const;
 };
 
 /// One file with four profiles: live bytes (shown first), live allocations, allocated bytes and
-/// allocations. A function is one frame, whatever its call sites. Data-quality statements are in
-/// the key `alloctap`, which speedscope ignores. Needs RapidJSON: target alloctap::json_dump.
+/// allocations. All calls of a function share one frame. The key `alloctap`, which speedscope
+/// ignores, holds data-quality statements. Needs RapidJSON (CMake target alloctap::json_dump).
 struct SpeedscopeDump {
   void write(const Report& report, DumpWriter& out) const;
 };
 
 /// Memory over time. Each point of the timeline has the counters "live bytes", "live blocks",
 /// "resident bytes", "allocations per second" and "allocated bytes per second". Markers and the
-/// peak are instants. Each recorded game frame is a slice, with counters of its allocations and of
-/// the bytes that each tag held at its end. Process and threads are named. Counters keep their
-/// value until the next point, so an interval's rate is written at its start. Times are
-/// microseconds since the first moment and never decrease. The key "otherData" holds the opening
-/// members of schema alloctap.heap/1. Needs RapidJSON: target alloctap::json_dump.
+/// peak are instants. A game frame is a slice, with counters of its allocations and of the bytes
+/// that each tag held at the frame's end. Process and threads are named. A counter keeps its value
+/// until the next point, so an interval's rate is written at its start. Times are microseconds
+/// since the earliest event and never decrease. "otherData" holds the opening members of schema
+/// alloctap.heap/1. Needs RapidJSON (CMake target alloctap::json_dump).
 struct ChromeTraceDump {
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// Live blocks by stack and size. Sizes are exact if the snapshot has its blocks
-/// (`SnapshotOptions`); else only their sums are (`SizeRecords`).
+/// Live blocks by stack and size. Sizes are exact if `SnapshotOptions` included blocks in the
+/// snapshot. Otherwise only the sums of sizes are exact (`SizeRecords`).
 ///
-/// Frames are addresses of calls, as in bionic's files; the viewer symbolizes them by the files in
-/// the map. With `names`, `bt_info` lines add the module's path, the address in that file, and the
-/// function, at twenty times the size. The offset into the function is unknown and written as 0. An
-/// unknown stack has the frame 0, because the viewer skips records without frames. The map has one
-/// line for each loaded module, as if file and memory had equal layouts. The format has no place
-/// for data-quality statements.
+/// Frames are call addresses, as in bionic's files. The viewer symbolizes them with the files that
+/// the map names. If `names` is set, `bt_info` lines add the module's path, the address in that
+/// file and the function. The file is then twenty times larger. The offset into the function is
+/// unknown and written as 0. An unknown stack has the frame 0, because the viewer skips records
+/// without frames. The map has one line for each loaded module, as if file and memory had equal
+/// layouts. The format cannot hold data-quality statements.
 struct AndroidHeapDump {
-  /// Whether to write `bt_info` lines, as bionic's option backtrace_full does. Only they name
-  /// frames of unloaded modules.
+  /// Whether to write `bt_info` lines, as bionic's option backtrace_full does. Without them, frames
+  /// of unloaded modules have no names.
   bool names = false;
 
   void write(const Report& report, DumpWriter& out) const;
 };
 
 /// `SoNativeSize` and `SoMmapSize` are the live bytes of each module's blocks and mappings.
-/// `NativeHeap` and `mmap` are the largest modules with their largest stacks, as
-/// "path;pc;pc;path;pc;", leaf first, with calls' addresses in the file. Numbers are strings, as in
-/// Matrix. Needs RapidJSON: target alloctap::json_dump.
+/// `NativeHeap` and `mmap` are the modules and stacks with most bytes. A stack is
+/// "path;pc;pc;path;pc;", leaf first; a pc is the call's address in the module's file. Numbers are
+/// strings, as in Matrix. Needs RapidJSON (CMake target alloctap::json_dump).
 ///
 /// Unlike Matrix, it counts every module's memory and shows the stacks of all `most_modules`
-/// (Matrix: one less). By default no module is left out for its size. Memory without a known module
-/// is "[unknown]", and all numbers are from one moment. Memory is attributed to the innermost
-/// module that is no allocator or runtime. Data-quality statements are in the key `alloctap`.
+/// modules (Matrix: one less). By default no module is left out for its size. Memory without a
+/// known module is "[unknown]". All numbers are from one moment. Memory belongs to the innermost
+/// module that is not an allocator or runtime. The key `alloctap` holds data-quality statements.
 struct MatrixDump {
   std::size_t most_modules = 3;
   std::size_t most_stacks = 3;
-  /// Modules that hold fewer bytes have no stacks; Matrix's default is 10 MiB.
+  /// Modules that hold fewer bytes are shown without stacks. Matrix's default is 10 MiB.
   std::uint64_t least_bytes = 0;
 
   void write(const Report& report, DumpWriter& out) const;
 };
 
-/// Each module's live bytes, their sum, and each module's stacks, leaf first: of blocks, with the
-/// sizes that take most, then of mappings. Lines have Matrix's syntax.
+/// The modules' live bytes, their sum, and each module's stacks, leaf first. Stacks of blocks
+/// precede stacks of mappings and list the sizes that hold most bytes. Lines have Matrix's syntax.
 ///
-/// Unlike in Matrix's log, counts are right, unnamed frames keep their place, and stacks of unknown
-/// modules are shown. No module is left out for its size by default. Data-quality statements
-/// replace Matrix's sizes of its tables. Block sizes are exact if the snapshot has its blocks
+/// Unlike in Matrix's log, counts are right, frames without names are kept, and stacks of unknown
+/// modules are shown. By default no module is left out for its size. Data-quality statements
+/// replace the sizes of Matrix's tables. Block sizes are exact if the snapshot has blocks
 /// (`SnapshotOptions`).
 struct MatrixLogDump {
   /// The maximum number of sizes shown for a module.
   std::size_t most_sizes = 20;
-  /// Modules that hold fewer bytes have no stacks; Matrix's default is 10 MiB.
+  /// Modules that hold fewer bytes are shown without stacks. Matrix's default is 10 MiB.
   std::uint64_t least_bytes = 0;
 
   void write(const Report& report, DumpWriter& out) const;

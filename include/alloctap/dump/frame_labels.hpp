@@ -1,4 +1,4 @@
-/// Text labels for the frames of stacks, inlined functions as frames of their own.
+/// Text labels for the frames of stacks. Inlined functions have frames of their own.
 #pragma once
 
 #include <charconv>
@@ -18,23 +18,23 @@ namespace alloctap {
 
 /// A function in a stack, as most formats show it.
 struct LabelledFrame {
-  /// The function's name; if unknown "module+0xoffset", or "0xaddress" outside of all modules.
+  /// The function's name. If unknown, "module+0xoffset", or "0xaddress" outside all modules.
   std::string_view label;
-  /// Empty if unknown.
+  /// The source file; empty if unknown.
   std::string_view file = {};
-  /// From 1; 0 if unknown.
+  /// The source line, counted from 1; 0 if unknown.
   std::uint32_t line = 0;
-  /// Whether the function is inlined into that of the next frame outward, whose `place` it shares.
+  /// Whether the function is inlined into that of the next outer frame. Both frames share `place`.
   bool inlined = false;
-  /// The number of its call in the `FrameList`; `kNoPlace` for the placeholder of a stack without
+  /// The call's number in the `FrameList`, or `kNoPlace` for the placeholder of a stack without
   /// frames.
   std::size_t place = kNoPlace;
 
   static constexpr std::size_t kNoPlace = ~std::size_t{0};
 };
 
-/// The labelled frames of a report's stacks. A stack without frames has one placeholder that says
-/// why. Uses arena memory; the report must outlive it.
+/// The labelled frames of a report's stacks. A stack without frames has one placeholder, whose
+/// label says why. Uses arena memory. The report must outlive this object.
 class FrameLabels {
  public:
   explicit FrameLabels(const Report& report) noexcept : report_(report), list_(report) {
@@ -43,22 +43,22 @@ class FrameLabels {
     complete_ = complete_ && starts_.push_back(frames_.size());
   }
 
-  /// Returns false if memory for the frames ran out; no other member may be called then.
+  /// Returns false if memory for the frames ran out. No other member may then be called.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// Returns the list of calls that the frames belong to.
+  /// Returns the list that numbers the calls.
   [[nodiscard]] const FrameList& list() const noexcept { return list_; }
 
-  /// Returns the functions at the call with number `place`, the innermost inlined one first; at
-  /// least one.
+  /// Returns the functions of call number `place`: inlined ones, innermost first, then the one they
+  /// are inlined into. Never empty.
   [[nodiscard]] std::span<const LabelledFrame> at(std::size_t place) const noexcept {
     return {frames_.data() + starts_[place], starts_[place + 1] - starts_[place]};
   }
 
-  /// Returns the number of frames, without placeholders.
+  /// Returns the number of labelled frames, not counting placeholders.
   [[nodiscard]] std::size_t size() const noexcept { return frames_.size(); }
 
-  /// Returns the number of `frame`, which must come from `at` or a visit and have a place.
+  /// Returns the index of `frame`, which `at` or a visit returned and which is not a placeholder.
   [[nodiscard]] std::size_t index_of(const LabelledFrame& frame) const noexcept {
     return static_cast<std::size_t>(&frame - frames_.data());
   }
@@ -129,7 +129,7 @@ class FrameLabels {
   const Report& report_;
   FrameList list_;
   ArenaArray<LabelledFrame> frames_;
-  /// The index of each place's first frame in `frames_`, and one more for the end.
+  /// Indexed by call number: the call's first frame in `frames_`. The last entry is the end.
   ArenaArray<std::size_t> starts_;
   TextPool texts_;
   bool complete_ = true;

@@ -1,4 +1,4 @@
-/// The distinct frames of a snapshot, numbered and symbolized.
+/// The distinct frames of a snapshot's stacks, numbered and symbolized.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 
 namespace alloctap {
 
-/// Every distinct frame of a report's stacks, by ascending address. Frames of unloaded modules come
-/// last, module by module, because several such modules may have had one address range. Uses arena
-/// memory; the report must outlive it.
+/// The distinct frames of a report's stacks, by ascending address. Frames of unloaded modules come
+/// last, grouped by module, because several unloaded modules may have had one address range. Uses
+/// arena memory. The report must outlive this object.
 class FrameList {
  public:
-  /// Lists the frames of all stacks.
+  /// Collects the frames of all stacks of the report.
   explicit FrameList(const Report& report) noexcept : report_(report) {
     for (const StackSummary& stack : report.snapshot.stacks) add(stack.stack);
     for (const MappingSummary& mapping : report.snapshot.mappings) add(mapping.stack);
@@ -30,7 +30,7 @@ class FrameList {
     finish();
   }
 
-  /// Lists the frames of `stacks`.
+  /// Collects the frames of `stacks`.
   FrameList(const Report& report, std::span<const StackId> stacks) noexcept : report_(report) {
     for (const StackId stack : stacks) add(stack);
     finish();
@@ -39,7 +39,7 @@ class FrameList {
   /// Returns false if out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// Returns the number of `frame`, a return address in `stack` that the list must contain.
+  /// Returns the number of `frame`, a return address in `stack`. The list must contain the frame.
   [[nodiscard]] std::size_t index_of(StackId stack, std::uintptr_t frame) const noexcept {
     return static_cast<std::size_t>(
         std::lower_bound(frames_.begin(), frames_.end(), identify(stack, frame)) - frames_.begin());
@@ -47,25 +47,25 @@ class FrameList {
 
   [[nodiscard]] std::size_t size() const noexcept { return frames_.size(); }
 
-  /// Returns the return address with that number.
+  /// Returns the return address of frame number `index`.
   [[nodiscard]] std::uintptr_t return_address(std::size_t index) const noexcept {
     return frames_[index].address;
   }
 
-  /// Returns the address and module of the call with that number.
+  /// Returns the address and module of the call with number `index`.
   [[nodiscard]] const CodeAddress& place(std::size_t index) const noexcept {
     return places_[index];
   }
 
-  /// Returns the functions at the call with that number, the innermost inlined one first; empty if
-  /// unknown. The constructor symbolizes all frames at once.
+  /// Returns the functions of call number `index`: inlined ones, innermost first, then the one they
+  /// are inlined into. Empty if unknown. The constructor has symbolized all calls.
   [[nodiscard]] std::span<const SourceFrame> source(std::size_t index) const noexcept {
     return symbols_.of(index);
   }
 
  private:
-  /// A return address. `unloaded` is the number plus 1 of the unloaded module that contained it, or
-  /// 0.
+  /// A return address. If an unloaded module contained it, `unloaded` is the module's index plus 1.
+  /// Otherwise `unloaded` is 0.
   struct Frame {
     std::size_t unloaded = 0;
     std::uintptr_t address = 0;
@@ -77,7 +77,7 @@ class FrameList {
     return {unloaded == nullptr ? 0 : report_.modules.index_of(*unloaded) + 1, frame};
   }
 
-  /// Removes duplicates whenever they could fill half of the list, which bounds its size.
+  /// Adds the frames of `stack`. To bound memory, removes duplicates whenever the list has doubled.
   void add(StackId stack) noexcept {
     for (const std::uintptr_t frame : report_.snapshot.table->frames(stack)) {
       complete_ = frames_.push_back(identify(stack, frame)) && complete_;
@@ -106,7 +106,7 @@ class FrameList {
     name_places();
   }
 
-  /// Symbolizes all places. Those of one module are adjacent, as `Symbolizer` requires.
+  /// Symbolizes all calls. Calls in one module are adjacent, as `Symbolizer` requires.
   void name_places() noexcept {
     if (report_.symbolize == nullptr || !symbols_.expect(places_.size())) return;
     report_.symbolize({places_.data(), places_.size()}, symbols_);

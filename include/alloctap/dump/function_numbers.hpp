@@ -13,8 +13,8 @@
 
 namespace alloctap {
 
-/// Numbers functions, each a label and a file, from 0 in order of first use. Stores references: the
-/// texts must outlive it. Uses arena memory. Not thread-safe.
+/// Table of functions, numbered from 0 in order of first use. Label and file identify a function.
+/// Stores references to these texts, which must outlive it. Uses arena memory. Not thread-safe.
 class FunctionNumbers {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -29,7 +29,7 @@ class FunctionNumbers {
     const std::uint32_t label = texts_.number_of(frame.label);
     const std::uint32_t file = texts_.number_of(frame.file);
     if (label == TextNumbers::kNone || file == TextNumbers::kNone) return kNone;
-    // A function is the tree node of its file below that of its label.
+    // The trie path of a function has two steps: the numbers of its label and file.
     const PathTree::Node node = pairs_.below(pairs_.below(PathTree::kRoot, label), file);
     if (node == PathTree::kNone || !numbers_.resize(pairs_.last() + std::size_t{1})) return kNone;
     if (numbers_[node] == 0) {
@@ -47,7 +47,7 @@ class FunctionNumbers {
  private:
   TextNumbers texts_;
   PathTree pairs_;
-  /// Indexed by node: the function's number plus 1, or 0 for a node that is no function.
+  /// Indexed by trie node: the function's number plus 1, or 0 if the node is no function.
   ArenaArray<std::uint32_t> numbers_;
   ArenaArray<Function> functions_;
 };

@@ -1,4 +1,4 @@
-/// Gzip compression between a dump policy and its writer.
+/// Gzip compression of a dump's output.
 #pragma once
 
 #include <zlib.h>
@@ -13,17 +13,17 @@
 
 namespace alloctap {
 
-/// Makes zlib allocate from the arena, not from the program's heap.
+/// Allocator for zlib that uses the arena instead of the program's heap.
 class ZlibMemory {
  public:
-  /// Sets the allocator of a stream that is not initialized yet.
+  /// Sets the allocator of `stream`. Must be called before zlib initializes the stream.
   static void use_for(z_stream& stream) noexcept {
     stream.zalloc = &allocate;
     stream.zfree = &deallocate;
   }
 
  private:
-  /// zlib does not pass the size of a block that it frees.
+  /// Stores a block's size, because zlib does not pass the size when it frees the block.
   struct alignas(std::max_align_t) Header {
     std::size_t bytes = 0;
   };
@@ -40,9 +40,9 @@ class ZlibMemory {
   }
 };
 
-/// Compresses into one gzip member (RFC 1952) without name and time, so that equal input gives
-/// equal files. Prefers speed to size. Uses arena memory; errors go to the writer. Needs zlib. Not
-/// thread-safe.
+/// Stream that compresses into one gzip member (RFC 1952). The member has no file name or time, so
+/// equal input gives equal files. Prefers speed to size. Uses arena memory. Errors go to the
+/// writer. Needs zlib. Not thread-safe.
 class GzipStream {
  public:
   explicit GzipStream(DumpWriter& out) : out_(out) {
@@ -60,7 +60,7 @@ class GzipStream {
 
   void write(std::string_view bytes) { deflate_all(bytes, Z_NO_FLUSH); }
 
-  /// Ends the member; nothing may be written after it.
+  /// Ends the gzip member. Nothing may be written afterwards.
   void finish() { deflate_all({}, Z_FINISH); }
 
  private:

@@ -11,19 +11,19 @@
 
 namespace alloctap {
 
-/// Writes events that add up to given totals. An `a` line declares a pair of size and trace,
-/// numbered from 0; a `+` or `-` line with that number is an event. Only the sum of the block sizes
-/// is known: blocks get the mean size, some of them one byte more.
+/// Writer of events that add up to given totals. An `a` line declares a pair of size and trace; `a`
+/// lines are numbered from 0. An event is a `+` or `-` line with the number of an `a` line. Because
+/// only the sum of the block sizes is known, blocks get the mean size, or one byte more.
 ///
-/// heaptrack takes a block for temporary if its `-` directly follows a `+` with its number. Other
-/// freed blocks are therefore freed under a second `a` line of equal size and trace. Only one such
-/// block is live at a time, which adds nothing to the peak. (heaptrack also takes a `- 0` after
-/// another `-` for temporary; number 0 is only freed directly after its `+`.)
+/// heaptrack counts a block as temporary if its `-` line directly follows a `+` line with its
+/// number. Other freed blocks therefore use a second `a` line of equal size and trace for their `-`
+/// line. Only one such block is live at a time, so the peak does not grow. (heaptrack also counts a
+/// `- 0` after another `-` as temporary. Number 0 is therefore freed only directly after its `+`.)
 class HeaptrackEvents {
  public:
   explicit HeaptrackEvents(HeaptrackLines lines) noexcept : lines_(lines) {}
 
-  /// Writes blocks that were freed, the first `temporary` of them directly after their allocation.
+  /// Writes blocks that were freed. The first `temporary` of them become temporary for heaptrack.
   void freed(PathTree::Node trace, BlockCount blocks, std::uint64_t temporary) {
     for_each_size(blocks, [&](std::uint64_t size, std::uint64_t count) {
       const std::uint64_t at_once = std::min(count, temporary);
@@ -44,7 +44,7 @@ class HeaptrackEvents {
     return complete;
   }
 
-  /// Calls `held` with all blocks but one; writes that one as freed at once. Returns held's result.
+  /// Calls `held` with all blocks but one, and returns its result. Then writes a temporary block.
   [[nodiscard]] bool held_for_a_moment(PathTree::Node trace, BlockCount blocks) {
     const BlockCount one{1, blocks.bytes / blocks.blocks};
     const bool complete = held(trace, blocks - one);
@@ -71,7 +71,7 @@ class HeaptrackEvents {
   }
 
  private:
-  /// Splits blocks into at most two sizes, and calls `visit(size, count)` for each.
+  /// Splits blocks into at most two sizes, and calls `visit(size, count)` for each size.
   template <class Visit>
   static void for_each_size(BlockCount blocks, Visit&& visit) {
     if (blocks.blocks == 0) return;
@@ -99,7 +99,7 @@ class HeaptrackEvents {
     }
   }
 
-  /// The number of an `a` line that is to be freed `count` times.
+  /// The number of an `a` line, and the number of `-` lines that `free_held` writes for it.
   struct Held {
     std::uint64_t kind = 0;
     std::uint64_t count = 0;

@@ -13,7 +13,7 @@
 
 namespace alloctap {
 
-/// Writes lines: one character for the kind, then fields, numbers in hexadecimal.
+/// Writer of lines: one character for the kind, then fields. Numbers are hexadecimal.
 class HeaptrackLines {
  public:
   explicit HeaptrackLines(DumpWriter& out) noexcept : out_(out) {}
@@ -27,12 +27,12 @@ class HeaptrackLines {
     end();
   }
 
-  /// Begins a line whose fields follow one by one.
+  /// Begins a line. Calls of `field` and then `end` must follow.
   void begin(char kind) { out_ << kind; }
   void field(std::uint64_t number) { (out_ << ' ').hex_digits(number); }
   void end() { out_ << '\n'; }
 
-  /// Writes an entry of the string table. Control characters become '?', so that it stays one line.
+  /// Writes an entry of the string table. Control characters become '?', so the entry is one line.
   void text(std::string_view text) {
     begin('s');
     field(text.size());

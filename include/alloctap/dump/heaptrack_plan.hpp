@@ -1,4 +1,4 @@
-/// Partition of each stack's blocks for a synthetic heaptrack file: freed, peak, end.
+/// Partition of each stack's blocks for a synthetic heaptrack file: freed, at the peak, at the end.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ struct HeaptrackShare {
   LifetimeBreakdown held;
   /// The number of temporary blocks in `held.rest`.
   std::uint64_t temporary = 0;
-  /// Whether one block of `held.peak_only` is temporary too.
+  /// Whether one block in `held.peak_only` is temporary too.
   bool temporary_at_peak = false;
 };
 
-/// The shares of all stacks. A temporary block is freed at once, so only one can be live at the
-/// peak: that of the stack that held most. If a stack's numbers are inconsistent, its blocks at the
-/// end replace those at the peak. Uses arena memory.
+/// The shares of all stacks. A temporary block is freed directly after its allocation, so only one
+/// can be live at the peak. It is assigned to the stack that held most bytes. If a stack's numbers
+/// are inconsistent, its blocks at the end replace its blocks at the peak. Uses arena memory.
 class HeaptrackPlan {
  public:
   explicit HeaptrackPlan(const Snapshot& snapshot) noexcept {
@@ -35,12 +35,12 @@ class HeaptrackPlan {
   /// Returns false if out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// Returns the share of the stack with that index in the snapshot.
+  /// Returns the share of the stack at index `stack` in `Snapshot::stacks`.
   [[nodiscard]] const HeaptrackShare& share(std::size_t stack) const noexcept {
     return shares_[stack];
   }
 
-  /// Returns the index of the stack with a temporary block at the peak, or nullopt.
+  /// Returns the index of the stack whose temporary block is live at the peak, or nullopt.
   [[nodiscard]] std::optional<std::size_t> temporary_at_peak() const noexcept {
     return temporary_at_peak_;
   }
@@ -61,7 +61,7 @@ class HeaptrackPlan {
                     {.held = *held, .temporary = temporary - 1, .temporary_at_peak = true});
   }
 
-  /// Moves the temporary block at the peak to the stack added last; the previous one loses it.
+  /// Assigns the temporary block at the peak to the last stack. The previous stack loses the block.
   void take_the_moment(const BlockCount& all, const BlockCount& at_end, const BlockCount& at_peak,
                        const HeaptrackShare& share) noexcept {
     if (temporary_at_peak_) shares_[*temporary_at_peak_] = given_up_;
@@ -84,10 +84,10 @@ class HeaptrackPlan {
     complete_ = shares_.push_back(share) && complete_;
   }
 
-  /// Indexed as the stacks of the snapshot.
+  /// Indexed like `Snapshot::stacks`.
   ArenaArray<HeaptrackShare> shares_;
   std::optional<std::size_t> temporary_at_peak_;
-  /// The bytes of `temporary_at_peak_` at the peak, and its share if it loses the block.
+  /// The peak bytes of the stack with the temporary block, and its share if it loses that block.
   std::uint64_t bytes_at_peak_ = 0;
   HeaptrackShare given_up_;
   bool complete_ = true;

@@ -1,4 +1,4 @@
-/// A recorded event log in heaptrack's text format.
+/// The event log in heaptrack's text format.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace alloctap {
 
-/// Writes an `a` line at the first use of each pair of size and trace, and numbers the pairs. Never
-/// uses number 0, whose free heaptrack takes for temporary after another free. Uses arena memory.
+/// Numbers pairs of size and trace, and writes an `a` line at the first use of a pair. Never uses
+/// number 0, because heaptrack counts a `- 0` after another `-` as temporary. Uses arena memory.
 class HeaptrackKinds {
  public:
   static constexpr std::uint32_t kNone = 0;
@@ -36,7 +36,7 @@ class HeaptrackKinds {
   }
 
  private:
-  /// Returns the tree node of a pair. A step has 32 bits, so a large size takes two steps.
+  /// Returns the trie node of a pair. A step has 32 bits, so a size of more bits takes two steps.
   [[nodiscard]] PathTree::Node node_of(std::uint64_t size, PathTree::Node trace) {
     const PathTree::Node low =
         pairs_.below(pairs_.below(PathTree::kRoot, trace), static_cast<std::uint32_t>(size));
@@ -45,17 +45,17 @@ class HeaptrackKinds {
 
   HeaptrackLines lines_;
   PathTree pairs_;
-  /// Indexed by node.
+  /// Indexed by trie node.
   ArenaArray<std::uint32_t> numbers_;
   std::uint32_t last_ = 0;
 };
 
-/// Writes logged allocations and frees of known blocks in order, with times. A reallocation is a
-/// free and an allocation; a failed one is neither, as in heaptrack. A block whose free was missed
-/// is freed when its address is allocated again. Uses arena memory.
+/// Writes logged allocations and frees of known blocks in order, with times. A reallocation becomes
+/// a free and an allocation; a failed one is omitted, as in heaptrack. If a block's free was
+/// missed, the block is freed when its address is allocated again. Uses arena memory.
 class HeaptrackTimeline {
  public:
-  /// `traces` must be written already. All arguments must belong to one report.
+  /// `traces.write()` must have been called. All arguments must belong to one report.
   HeaptrackTimeline(const Snapshot& snapshot, const HeaptrackTraces& traces,
                     HeaptrackLines lines) noexcept
       : snapshot_(snapshot), traces_(traces), lines_(lines), kinds_(lines) {}
@@ -76,7 +76,7 @@ class HeaptrackTimeline {
   }
 
  private:
-  /// A reallocation that has begun and may still fail.
+  /// The kDetach event of a reallocation that may still fail.
   struct Detached {
     std::uint64_t sequence = 0;
     std::uintptr_t address = 0;
@@ -90,7 +90,7 @@ class HeaptrackTimeline {
     return true;
   }
 
-  /// Lists failed reallocations: a thread's kPutBack directly follows its kDetach.
+  /// Finds failed reallocations: the thread's kPutBack of an address directly follows its kDetach.
   bool find_cancelled() {
     ArenaArray<Detached> by_thread;
     const bool merged = snapshot_.events.for_each([&](const LoggedEvent& event) {
@@ -111,7 +111,7 @@ class HeaptrackTimeline {
     return merged && complete_;
   }
 
-  /// Must be called in ascending order of sequence numbers.
+  /// Returns whether a reallocation failed. Requires calls in ascending order of sequence numbers.
   bool is_cancelled(const LoggedEvent& event) noexcept {
     const bool found =
         next_cancelled_ < cancelled_.size() && cancelled_[next_cancelled_] == event.sequence;
@@ -130,7 +130,7 @@ class HeaptrackTimeline {
     lines_.line('+', kind);
   }
 
-  /// Writes the free of a block. `live_` stores the number of its `a` line as its stack.
+  /// Writes the free of a block. In `live_`, `BlockRecord::stack` is the number of its `a` line.
   void write_free(const BlockRecord& block) {
     if (block.stack != kNoStackId) lines_.line('-', block.stack);
   }

@@ -12,17 +12,17 @@
 
 namespace alloctap {
 
-/// Writes elapsed time (`c`, milliseconds) and resident memory (`R`, pages) from the points of the
-/// timeline, in order. Written times never decrease.
+/// Writer of elapsed time (`c`, milliseconds) and resident memory (`R`, pages) for each point of
+/// the timeline, in order. Written times never decrease.
 class HeaptrackTimes {
  public:
-  /// Starts time at the first point, or at `first_ns` if there is none.
+  /// Time starts at the first point of the timeline, or at `first_ns` if the timeline is empty.
   HeaptrackTimes(const Snapshot& snapshot, HeaptrackLines lines, std::int64_t first_ns) noexcept
       : snapshot_(snapshot),
         lines_(lines),
         start_ns_(snapshot.timeline.empty() ? first_ns : snapshot.timeline[0].time_ns) {}
 
-  /// Writes the points up to `time_ns` that were not written yet.
+  /// Writes the points up to `time_ns` that are not written yet.
   void write_points(std::int64_t time_ns = std::numeric_limits<std::int64_t>::max()) {
     const auto& timeline = snapshot_.timeline;
     for (; next_ < timeline.size() && timeline[next_].time_ns <= time_ns; ++next_) {
@@ -36,7 +36,7 @@ class HeaptrackTimes {
     written_ = true;
   }
 
-  /// Advances to an event at `time_ns`: writes the points before it, and its time if that is later.
+  /// Writes the points before an event at `time_ns`, then `time_ns` if it is later than they are.
   void advance(std::int64_t time_ns) {
     if (written_ && milliseconds(time_ns) <= latest_) return;
     write_points(time_ns);
@@ -53,7 +53,7 @@ class HeaptrackTimes {
   const Snapshot& snapshot_;
   HeaptrackLines lines_;
   std::int64_t start_ns_;
-  /// The index of the next point.
+  /// The index of the next point to write.
   std::size_t next_ = 0;
   /// The latest time written, in milliseconds.
   std::uint64_t latest_ = 0;

@@ -14,9 +14,9 @@
 
 namespace alloctap {
 
-/// Writes strings (`s`), calls (`i`) and the tree of calls (`t`); a stack is the number of its leaf
-/// node. Strings, calls and nodes are numbered from 1 in the order of their lines; parents come
-/// before children. Uses arena memory.
+/// Writer of strings (`s`), calls (`i`) and the tree of calls (`t`). The number of a stack's leaf
+/// node identifies the stack. Strings, calls and nodes are numbered from 1 in the order of their
+/// lines. Parents come before children. Uses arena memory.
 class HeaptrackTraces {
  public:
   HeaptrackTraces(const Report& report, HeaptrackLines lines) noexcept
@@ -35,7 +35,7 @@ class HeaptrackTraces {
     return true;
   }
 
-  /// Returns the trace of the stack with that index in the snapshot. Call it after `write`.
+  /// Returns the trace of the stack at index `stack` in `Snapshot::stacks`. Call `write` first.
   [[nodiscard]] PathTree::Node trace(std::size_t stack) const noexcept { return traces_[stack]; }
 
  private:
@@ -54,7 +54,7 @@ class HeaptrackTraces {
     return complete;
   }
 
-  /// Returns the number of a string, from 1; 0 for an empty one.
+  /// Returns the number of `text`, counted from 1, or 0 if `text` is empty.
   std::uint32_t number_of(std::string_view text) noexcept {
     return text.empty() ? 0 : texts_.number_of(text) + 1;
   }
@@ -85,7 +85,7 @@ class HeaptrackTraces {
   HeaptrackLines lines_;
   CallPaths paths_;
   TextNumbers texts_;
-  /// Indexed as the stacks of the snapshot.
+  /// Indexed like `Snapshot::stacks`.
   ArenaArray<PathTree::Node> traces_;
 };
 

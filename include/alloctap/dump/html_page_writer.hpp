@@ -1,4 +1,4 @@
-/// The page of HtmlDump around reports that the caller writes.
+/// The page of `HtmlDump`, around JSON reports that the caller writes.
 #pragma once
 
 #include <span>
@@ -10,14 +10,13 @@
 
 namespace alloctap {
 
-/// Writes a part of the page.
 inline void write_page_part(DumpWriter& out, std::span<const std::string_view> pieces) {
   for (const std::string_view piece : pieces) out << piece;
 }
 
 /// Writes the page around reports in JSON (schema alloctap.heap/1). `write_report(ScriptText&)`
-/// writes the report that is shown. `write_base(ScriptText&)` writes an earlier one to compare
-/// with, or nothing.
+/// writes the shown report. `write_base(ScriptText&)` writes an earlier report for comparison, or
+/// nothing.
 template <class WriteReport, class WriteBase>
 void write_html_page(DumpWriter& out, WriteReport&& write_report, WriteBase&& write_base) {
   const auto write_page = [&out](const auto& part) { write_page_part(out, part); };

@@ -1,4 +1,4 @@
-/// Human-readable numbers: separators of thousands, binary units, durations, percentages.
+/// Human-readable numbers: thousands separators, binary units, durations, percentages.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace alloctap {
 
-/// A short text in a buffer of 40 characters; longer text is cut.
+/// String in a buffer of 40 characters. Longer text is cut.
 class ShortText {
  public:
   [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }

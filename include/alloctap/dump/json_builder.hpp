@@ -1,4 +1,4 @@
-/// JSON writer over RapidJSON that allocates nothing from the host.
+/// JSON writer on top of RapidJSON that allocates nothing from the program's heap.
 #pragma once
 
 #include <rapidjson/allocators.h>
@@ -15,11 +15,11 @@
 
 namespace alloctap {
 
-/// Writes one JSON value token by token. The caller keeps objects and arrays balanced and at most
-/// `kDepth` deep. Not thread-safe.
+/// Writer of one JSON value, token by token. The caller balances objects and arrays and nests them
+/// at most `kDepth` deep. Not thread-safe.
 class JsonBuilder {
  public:
-  /// The maximum length of a string in bytes; longer ones are cut.
+  /// The maximum length of a string in bytes. Longer strings are cut.
   static constexpr std::size_t kLongestString = 16 * 1024;
   static constexpr std::size_t kDepth = 16;
 

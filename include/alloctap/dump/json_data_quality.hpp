@@ -9,8 +9,8 @@
 
 namespace alloctap {
 
-/// Adds `"alloctap": {"version", "account": [one string for each statement]}` to the open object.
-/// Readers of such formats ignore unknown keys.
+/// Adds the key "alloctap" to the open object: {"version", "account": [statements as strings]}.
+/// Readers of other tools' formats ignore unknown keys.
 inline void write_json_account(const AccountList& account, JsonBuilder& json) {
   json.key("alloctap");
   json.begin_object();

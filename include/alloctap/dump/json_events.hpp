@@ -14,8 +14,8 @@
 
 namespace alloctap {
 
-/// RapidJSON handler that fills a profile: stores a module, frame or stack when its object ends. A
-/// malformed file thus yields all that precedes the error. Ignores unknown keys. Strings refer to
+/// RapidJSON handler that fills a profile. Stores a module, frame or stack when its object ends, so
+/// that a malformed file yields everything before the error. Ignores unknown keys. Strings refer to
 /// the parsed text, which must stay in place.
 class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEvents> {
  public:
@@ -133,11 +133,11 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
                                                  1U << kTemporaryAllocations;
   static constexpr std::size_t kDepth = 16;
 
-  /// The known members of an object.
+  /// The values of an object's known members.
   struct Element {
     std::array<std::uint64_t, kNumbers> numbers{};
     std::array<std::string_view, kTexts> texts{};
-    /// One bit for each number that was present.
+    /// Bit mask of the numbers that were present.
     std::uint32_t seen = 0;
 
     [[nodiscard]] bool has(Number number) const noexcept { return (seen >> number & 1) != 0; }
@@ -180,7 +180,7 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
     return depth_ == 5 && keys_[0] == "frames" && keys_[2] == "inlined";
   }
 
-  /// Returns where members of the innermost object are stored; nullptr if that object is unknown.
+  /// Returns the storage for the innermost object's members, or nullptr if the object is unknown.
   Element* current() noexcept {
     if (depth_ == 2 || depth_ == 3) return &element_;
     return in_inlined() ? &inlined_ : nullptr;
@@ -200,7 +200,7 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
     return true;
   }
 
-  /// Stores the object that ends, if known. Returns false if out of memory.
+  /// Stores the object that ends, if its kind is known. Returns false if out of memory.
   bool keep() noexcept {
     const std::string_view section = keys_[0];
     if (in_inlined()) return profile_.sources.push_back(inlined_.source());
@@ -261,7 +261,7 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
 
   bool keep_stack() noexcept {
     if ((element_.seen & kStackNumbers) != kStackNumbers) {
-      // Skips this stack only: the others may be sound.
+      // Drops only this stack, because the others may be valid.
       static_cast<void>(stop(Problem::kStackWithoutNumbers));
       return true;
     }
@@ -288,7 +288,7 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
   std::size_t first_frame_ = 0;
   bool outside_size_range_ = false;
   std::string_view schema_;
-  /// One bit for each section that was present.
+  /// Bit mask of the sections that were present.
   std::uint32_t sections_ = 0;
   Problem problem_ = Problem::kNone;
 };

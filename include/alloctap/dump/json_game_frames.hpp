@@ -1,4 +1,4 @@
-/// Frames and budgets of a game in schema alloctap.heap/1.
+/// Game frames and budgets in schema alloctap.heap/1.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace alloctap {
 
-/// Writes a `FrameHistory` as an object. `write_frames(StackId)` writes the member "frames" of a
-/// stack. All arguments must outlive it.
+/// Writer of a `FrameHistory` as a JSON object. `write_frames(StackId)` writes a stack's member
+/// "frames". All arguments must outlive this object.
 template <class WriteFrames>
 class JsonGameFrames {
  public:
@@ -24,7 +24,7 @@ class JsonGameFrames {
                  WriteFrames write_frames)
       : json_(json), history_(history), labels_(labels), write_frames_(write_frames) {}
 
-  /// Returns false, having written nothing, if out of memory.
+  /// Returns false without writing anything if out of memory.
   [[nodiscard]] bool write() {
     if (!number_tags()) return false;
     json_.begin_object();
@@ -218,7 +218,7 @@ class JsonGameFrames {
   const FrameHistory& history_;
   const OwnerLabels& labels_;
   WriteFrames write_frames_;
-  /// The tags in the order of their numbers, and the numbers indexed by tag.
+  /// `tags_` is indexed by number, `number_of_tag_` by tag.
   ArenaArray<TagId> tags_;
   ArenaArray<std::uint16_t> number_of_tag_;
 };

@@ -48,7 +48,7 @@ inline void write_markers(JsonBuilder& json, const ArenaArray<Marker>& markers) 
   json.end_array();
 }
 
-/// Writes `peak` as an object. `write_frames(StackId)` writes the member "frames" of a stack.
+/// Writes `peak` as an object. `write_frames(StackId)` writes a stack's member "frames".
 template <class WriteFrames>
 void write_peak(JsonBuilder& json, const Peak& peak, WriteFrames&& write_frames) {
   json.begin_object();

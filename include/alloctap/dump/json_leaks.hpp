@@ -27,7 +27,7 @@ inline void write_sum(JsonBuilder& json, const char* key, const LiveSum& sum) {
   json.end_object();
 }
 
-/// Writes the reachability scan as an object; null if all live memory counts as leaked.
+/// Writes the reachability scan as an object, or null if no scan was done.
 inline void write_scan(JsonBuilder& json, const ScanSummary& scan, const Leaks& leaks) {
   if (!scan.done) return json.null();
   json.begin_object();

@@ -20,7 +20,7 @@
 
 namespace alloctap {
 
-/// Writes the enabled checks as an array of strings that `parse_check_options` reads.
+/// Writes the enabled checks as an array of strings in the syntax of `parse_check_options`.
 inline void write_checks(JsonBuilder& json, const CheckSettings& checks) {
   json.begin_array();
   for_each_active_check(checks, [&json](std::string_view name, std::uint64_t value) {
@@ -43,7 +43,7 @@ inline void write_members(JsonBuilder& json, const MisuseSum& sum) {
   json.number("times", sum.times);
 }
 
-/// Writes the sum of suppressed misuses, and what each rule matched.
+/// Writes the sum of suppressed misuses and the matches of each rule.
 inline void write_suppressed(JsonBuilder& json, const Suppressions& suppressions,
                              const SortedMisuses& sorted) {
   json.key("suppressed");
@@ -61,7 +61,7 @@ inline void write_suppressed(JsonBuilder& json, const Suppressions& suppressions
   json.end_array();
 }
 
-/// Writes misuses as objects. `write_frames(stack)` writes the member "frames" of a stack.
+/// Writer of misuses as objects. `write_frames(stack)` writes a stack's member "frames".
 template <class WriteFrames>
 class JsonMisuses {
  public:
@@ -103,7 +103,7 @@ class JsonMisuses {
     json_.value_unless(number, 0);
   }
 
-  /// Writes a call. Its time is of a monotonic clock: only differences are meaningful.
+  /// Writes a call. Only differences of call times are meaningful, because the clock is monotonic.
   void write_call(const BlockCall& call, bool has_no_stack = false) {
     json_.begin_object();
     json_.number("thread", static_cast<std::uint64_t>(call.thread));

@@ -12,8 +12,8 @@
 
 namespace alloctap {
 
-/// Writes the members from `program` to `totals`: program, backend, data quality, sampling, sums.
-/// The report and the builder must outlive it.
+/// Writer of the members from `program` to `totals`: program, backend, data quality, sampling,
+/// sums. The report and the builder must outlive this object.
 class JsonOpening {
  public:
   JsonOpening(const Report& report, JsonBuilder& json) : report_(report), json_(json) {}
@@ -38,7 +38,7 @@ class JsonOpening {
     json_.end_object();
   }
 
-  /// Splits `command` at '\0', a separator: an empty argument follows a final '\0'.
+  /// Writes the arguments in `command`, which '\0' separates. A final '\0' adds an empty argument.
   void write_arguments(std::string_view command) {
     json_.key("arguments");
     json_.begin_array();

@@ -29,7 +29,7 @@ inline void write_tags(JsonBuilder& json, const ArenaArray<TagSummary>& sums,
   json.end_array();
 }
 
-/// Writes the members "tag" and "thread" of a stack; a thread is its index in "threads".
+/// Writes the members "tag" and "thread" of a stack. "thread" is an index into "threads".
 inline void write_owner(JsonBuilder& json, const OwnerLabels& labels, StackId stack) {
   json.key("tag");
   json.string_or_null(labels.tag(stack));

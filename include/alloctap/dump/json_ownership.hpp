@@ -9,7 +9,7 @@
 
 namespace alloctap {
 
-/// Writes the matrix as an array; null if it was not requested or is unknown.
+/// Writes the matrix as an array, or null if it was not requested or is unknown.
 inline void write_ownership(JsonBuilder& json, const Snapshot& snapshot, DumpWriter& out) {
   if (!tells_ownership(snapshot)) return json.null();
   const Result<OwnershipMatrix> matrix = ownership_matrix(snapshot);

@@ -6,8 +6,8 @@
 
 namespace alloctap {
 
-/// Writes the value of "pools"; null if the tracker does not observe pools. `write_stack(StackId)`
-/// writes the members that identify a stack.
+/// Writes the value of "pools", or null if the tracker does not observe pools.
+/// `write_stack(StackId)` writes the members that identify a stack.
 template <class WriteStack>
 void write_pools(JsonBuilder& json, const PoolsSummary& pools, WriteStack&& write_stack) {
   if (!pools.known) return json.null();

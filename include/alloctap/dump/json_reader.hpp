@@ -17,10 +17,10 @@
 
 namespace alloctap {
 
-/// Reads a report of schema alloctap.heap/1. On an error the status says what is wrong, and the
-/// profile keeps what was read. A truncated file yields its beginning, a newer schema its known
-/// keys, a foreign file nothing. References to frames and modules in a profile are always valid.
-/// Control plane; uses arena memory. Needs RapidJSON: target alloctap::json_dump.
+/// Parser of reports of schema alloctap.heap/1. On an error, the status describes the error and the
+/// profile keeps what was read before. From a newer schema, known keys are read; from a foreign
+/// file, nothing. Indices of frames and modules in a profile are always valid. Control plane. Uses
+/// arena memory. Needs RapidJSON (CMake target alloctap::json_dump).
 class JsonReader {
  public:
   /// Takes ownership of `text`, a whole file, and modifies it.
@@ -36,13 +36,13 @@ class JsonReader {
  private:
   explicit JsonReader(SavedProfile& profile) noexcept : profile_(profile), events_(profile) {}
 
-  /// Decodes strings in place. Does not recurse, because a file may nest arbitrarily deep.
+  /// Parses in place and without recursion, because a file may nest arbitrarily deep.
   static constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag;
 
   Status parse() {
     const std::size_t size = profile_.text.size();
     if (!profile_.text.push_back('\0')) return no_memory();
-    // The parser allocates one or two bytes for each open container.
+    // The parser's stack takes one or two bytes for each open container.
     char levels[4096];
     rapidjson::MemoryPoolAllocator<> allocator(levels, sizeof levels);
     rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, rapidjson::MemoryPoolAllocator<>>
@@ -72,7 +72,7 @@ class JsonReader {
     return damaged(result.Offset(), rapidjson::GetParseError_En(result.Code()));
   }
 
-  /// Checks the schema and the sections of valid JSON.
+  /// Checks the schema and the sections of a file that is valid JSON.
   Status check_whole() {
     const std::string_view schema = events_.schema();
     if (schema.empty()) return foreign();

@@ -26,9 +26,9 @@ namespace alloctap {
   return length;
 }
 
-/// Copies `text` to `[out, out + room)`, with U+FFFD for every byte that is not part of UTF-8.
-/// Stops before a character that does not fit. Returns the bytes written; `room >= 3 * text.size()`
-/// always suffices. Paths and arguments on Linux may be any bytes; JSON may not.
+/// Copies `text` to `[out, out + room)`. Replaces each byte that is not valid UTF-8 by U+FFFD,
+/// because JSON is UTF-8, but paths on Linux may be any bytes. Stops before a character that does
+/// not fit. Returns the number of bytes written. `room >= 3 * text.size()` always suffices.
 [[nodiscard]] constexpr std::size_t copy_as_utf8(std::string_view text, char* out,
                                                  std::size_t room) noexcept {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";

@@ -12,7 +12,7 @@ struct BlockCount {
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;
 
-  /// Subtracts and saturates at 0: sampled numbers are estimates and may be inconsistent.
+  /// Saturates at 0, because sampled numbers are estimates and may be inconsistent.
   friend constexpr BlockCount operator-(const BlockCount& all, const BlockCount& part) noexcept {
     return {all.blocks - std::min(all.blocks, part.blocks),
             all.bytes - std::min(all.bytes, part.bytes)};
@@ -25,9 +25,9 @@ struct BlockCount {
 
 /// The blocks of a stack, partitioned by lifetime.
 struct LifetimeBreakdown {
-  /// Freed; not live at the peak.
+  /// Freed, and not live at the peak.
   BlockCount rest;
-  /// Live at the peak; freed since.
+  /// Live at the peak and freed later.
   BlockCount peak_only;
   /// Live at the peak and at the end.
   BlockCount both;
@@ -40,7 +40,7 @@ struct LifetimeBreakdown {
 
 namespace internal {
 
-/// Returns whether `part` and the rest of `all` are both possible: no bytes without blocks.
+/// Returns whether `all` can be split into `part` and a rest, neither with bytes but no blocks.
 [[nodiscard]] constexpr bool can_be_part(const BlockCount& part, const BlockCount& all) noexcept {
   if (part.blocks > all.blocks || part.bytes > all.bytes) return false;
   const BlockCount left = all - part;
@@ -49,10 +49,10 @@ namespace internal {
 
 }  // namespace internal
 
-/// Returns parts that add up to `all`, `at_peak` and `at_end`, with at least `least_rest` blocks in
-/// `rest`; nullopt if impossible. How many blocks were live at both times is unknown: tries the
-/// maximum, one less, then the minimum. If any number is possible, one of them is. Strictly between
-/// the extremes no part is empty, so no part must have 0 bytes.
+/// Splits `all` so that the parts also add up to `at_peak` and `at_end`, with at least `least_rest`
+/// blocks in `rest`. Returns nullopt if impossible. The number of blocks live at both times is
+/// unknown. Tries the maximum, one less, then the minimum; if any number is possible, one of these
+/// three is. (Between the extremes no part is empty, so parts without blocks are no obstacle.)
 [[nodiscard]] constexpr std::optional<LifetimeBreakdown> split_held(
     const BlockCount& all, const BlockCount& at_peak, const BlockCount& at_end,
     std::uint64_t least_rest) noexcept {

@@ -13,12 +13,13 @@
 
 namespace alloctap {
 
-/// Sums the bytes of stacks by their innermost calls; callers are children of what they called. A
-/// line is `n<children>: <bytes> <place>`, indented by one space for each level. Children below the
-/// threshold share one line. Uses arena memory; the paths must outlive it.
+/// Tree of bytes by call path, innermost call first: callers are children of what they called. A
+/// line is `n<children>: <bytes> <call>`, indented by one space for each level. Children below the
+/// threshold share one line. Uses arena memory. `paths` must outlive this object.
 class MassifTree {
  public:
-  /// Limits paths to `most_calls` calls; shows nodes with `threshold_percent` of all or more.
+  /// Cuts paths after `most_calls` calls. Shows nodes that hold at least `threshold_percent` of all
+  /// bytes.
   MassifTree(CallPaths& paths, std::size_t most_calls, std::uint32_t threshold_percent) noexcept
       : paths_(paths), most_calls_(most_calls), threshold_percent_(threshold_percent) {}
 
@@ -30,7 +31,7 @@ class MassifTree {
     return node != PathTree::kNone && ends_.push_back({node, bytes});
   }
 
-  /// Returns the sum of all bytes that were added.
+  /// Returns the sum of all added bytes.
   [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
 
   /// Writes the tree. Returns false if out of memory.
@@ -49,7 +50,7 @@ class MassifTree {
     std::uint64_t bytes = 0;
   };
 
-  /// The children of a node: those that are shown, and the sum of the others.
+  /// The children of a node: an array of the shown ones, and the sum of the others.
   struct Family {
     const PathTree::Node* begin = nullptr;
     const PathTree::Node* end = nullptr;
@@ -61,7 +62,7 @@ class MassifTree {
     }
   };
 
-  /// Adds the bytes of each node to its parent. Children have greater numbers than parents.
+  /// Adds each node's bytes to its parent, last node first: parents have smaller numbers.
   bool sum_up() noexcept {
     const PathTree& tree = paths_.tree();
     if (!bytes_.resize(std::size_t{tree.last()} + 1)) return false;
@@ -106,7 +107,7 @@ class MassifTree {
     return family;
   }
 
-  /// Recurses at most as deep as paths are long.
+  /// Writes children. Recurses at most as deep as the longest path.
   void write_children(DumpWriter& out, const Family& family, std::size_t depth) {
     for (const PathTree::Node* node = family.begin; node != family.end; ++node) {
       const Family below = family_of(*node);
@@ -115,7 +116,7 @@ class MassifTree {
     if (family.others > 0) write_others(out, family, depth);
   }
 
-  /// Writes a line for each function at the call. Returns the depth of its children.
+  /// Writes a line for each function of a call. Returns the depth of the call's children.
   std::size_t write_call(DumpWriter& out, PathTree::Node node, const Family& below,
                          std::size_t depth) {
     const std::uint32_t call = paths_.tree().step(node);
@@ -138,7 +139,7 @@ class MassifTree {
     out << 'n' << lines_below << ": " << bytes << ' ';
   }
 
-  /// Writes a line without '#', which begins a comment, and without control characters.
+  /// Writes a line. '#', which begins a comment, and control characters become '?'.
   static void write_line(DumpWriter& out, std::size_t depth, std::uint64_t lines_below,
                          std::uint64_t bytes, std::string_view text) {
     begin_line(out, depth, lines_below, bytes);
@@ -156,7 +157,7 @@ class MassifTree {
   ArenaArray<Held> ends_;
   /// Indexed by node.
   ArenaArray<std::uint64_t> bytes_;
-  /// The nodes that hold bytes, grouped by parent, the largest first.
+  /// The nodes that hold bytes, grouped by parent; in a group, most bytes first.
   ArenaArray<PathTree::Node> children_;
 };
 

@@ -14,7 +14,7 @@
 
 namespace alloctap {
 
-/// The live blocks, or mappings, of one stack.
+/// The number and bytes of one stack's live blocks, or of its live mappings.
 struct HoldingStack {
   StackId stack = kNoStackId;
   std::uint64_t count = 0;
@@ -23,26 +23,26 @@ struct HoldingStack {
   const Module* module = nullptr;
 };
 
-/// The live blocks, or mappings, of one module.
+/// The number and bytes of one module's live blocks, or of its live mappings.
 struct HoldingModule {
   const Module* module = nullptr;
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
-  /// The index of its first stack in `ModuleStacks::stacks`, and the number of its stacks.
+  /// The index of the module's first stack in `ModuleStacks::stacks()`, and its number of stacks.
   std::size_t first = 0;
   std::size_t stacks = 0;
 
-  /// Returns the path; "[unknown]" for code outside all modules and for unknown stacks.
+  /// Returns the module's path, or "[unknown]" for code outside all modules and unknown stacks.
   [[nodiscard]] std::string_view name() const noexcept {
     return module == nullptr ? std::string_view("[unknown]") : module->path;
   }
 };
 
-/// Stacks that hold memory, grouped by module. A module that was unloaded and loaded again counts
-/// as two. Uses arena memory; the report must outlive it.
+/// Stacks that hold live memory, grouped by module. A module that was unloaded and loaded again
+/// counts as two. Uses arena memory. The report must outlive this object.
 class ModuleStacks {
  public:
-  /// Groups the blocks, or the mappings, of a report.
+  /// Groups `summaries`, which are the blocks or the mappings of `report` by stack.
   template <class Summary>
   ModuleStacks(const Report& report, const ArenaArray<Summary>& summaries) noexcept
       : report_(report) {

@@ -1,4 +1,4 @@
-/// Symbolized frames of stacks, for use outside of a report.
+/// Symbolized frames of stacks that stay valid after the report.
 #pragma once
 
 #include <algorithm>
@@ -17,21 +17,21 @@
 
 namespace alloctap {
 
-/// A function on a stack, and the location of its pending call.
+/// A function on a stack, and the source line and address of its pending call.
 struct NamedFrame {
-  /// Demangled; empty if unknown.
+  /// The demangled name; empty if unknown.
   std::string_view function = {};
   /// The path of the module's file; empty if the module is unknown.
   std::string_view module = {};
   /// The path of the source file, as in the debug information; empty if unknown.
   std::string_view file = {};
-  /// From 1; 0 if unknown.
+  /// The line number, counted from 1; 0 if unknown.
   std::uint32_t line = 0;
-  /// Whether the function is inlined into that of the next frame.
+  /// Whether the function is inlined into the function of the next frame.
   bool inlined = false;
   /// The call's address in the module's file, or in the process if the module is unknown.
   std::uint64_t offset = 0;
-  /// The call's address in the process: `call_address` of the frame.
+  /// The call's address in the process: the `call_address` of the return address.
   std::uint64_t address = 0;
 
   /// Returns the name of the module's file without directories.
@@ -40,12 +40,12 @@ struct NamedFrame {
   }
 };
 
-/// Symbolized frames of chosen stacks, valid beyond the tracker's session. Uses arena memory.
-/// Move-only; const members are thread-safe.
+/// Symbolized frames of chosen stacks. They stay valid after the tracker's session. Uses arena
+/// memory. Move-only; const members are thread-safe.
 class NamedStacks {
  public:
-  /// Symbolizes `stacks`, in any order and with duplicates, all of which `report` must contain.
-  /// Returns an error if out of memory. Control plane.
+  /// Symbolizes `stacks`, which may be in any order and have duplicates. `report` must contain them
+  /// all. Returns an error if out of memory. Control plane.
   [[nodiscard]] static Result<NamedStacks> name(const Report& report,
                                                 std::span<const StackId> stacks) {
     NamedStacks named;
@@ -56,7 +56,7 @@ class NamedStacks {
     return named;
   }
 
-  /// Returns the frames, leaf first; empty if `stack` was not requested or has no frames.
+  /// Returns the stack's frames, leaf first. Empty if `stack` was not requested or has no frames.
   [[nodiscard]] std::span<const NamedFrame> frames(StackId stack) const noexcept {
     const auto* const found =
         std::lower_bound(stacks_.begin(), stacks_.end(), stack,

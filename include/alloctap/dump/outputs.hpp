@@ -12,9 +12,9 @@
 
 namespace alloctap {
 
-/// `open` prepares, `write` appends, and `commit` makes what was written final. Without `commit`,
-/// nothing stays behind that looks like a report. Takes one dump at a time. Allocates from the host
-/// at most for the text of an error.
+/// `open` prepares, `write` appends, and `commit` makes the written text final. Without `commit`,
+/// no file that looks like a report remains. An output takes one dump at a time, and allocates from
+/// the program's heap at most for the text of an error.
 template <class O>
 concept DumpOutput = requires(O& output, std::string_view text) {
   { output.open() } -> std::same_as<Status>;
@@ -31,7 +31,7 @@ struct DumpOutputArchetype {
 
 static_assert(DumpOutput<DumpOutputArchetype>);
 
-/// Type-erased reference to an output, which must outlive it. Copies refer to one output.
+/// Type-erased reference to an output, which must outlive it. A copy refers to the same output.
 class OutputRef {
  public:
   template <class Output>
@@ -42,7 +42,7 @@ class OutputRef {
                   "the destination of a dump does not model DumpOutput: pass a FileOutput, "
                   "DescriptorOutput, MemoryOutput or CallbackOutput, or see "
                   "alloctap/dump/outputs.hpp");
-    // Without the condition, errors about the missing members would surround the sentence.
+    // Without the condition, errors about missing members would bury the message above.
     if constexpr (kIsOutput) refer_to(output);
   }
 
@@ -68,8 +68,8 @@ class OutputRef {
 class OutputFile;
 class OutputText;
 
-/// Implementation of the outputs below, defined in impl/outputs.hpp. It is a template so that one
-/// file of a program can instantiate it for all others (ALLOCTAP_IMPLEMENT).
+/// Implementation of this header's outputs, defined in impl/outputs.hpp. It is a template so that
+/// one file of a program can instantiate it for all others (ALLOCTAP_IMPLEMENT).
 template <class = void>
 struct OutputCalls {
   static Status write(int descriptor, std::string_view text);
@@ -79,14 +79,14 @@ struct OutputCalls {
   static Status write(OutputFile* file, std::string_view text);
   static Status commit(OutputFile* file);
   static void end(OutputFile* file) noexcept;
-  /// `open` and `write` create the text in the arena if `kept` is nullptr.
+  /// If `kept` is nullptr, `open` and `write` first create the text in the arena.
   static Status open(OutputText*& kept);
   static Status write(OutputText*& kept, std::string_view text);
   static std::string_view view(const OutputText* text) noexcept;
   static void end(OutputText* text) noexcept;
 };
 
-/// Writes to `descriptor`, which the caller owns and which stays open.
+/// Writes to `descriptor`. The caller owns the descriptor, which stays open.
 class DescriptorOutput {
  public:
   explicit DescriptorOutput(int descriptor) noexcept : descriptor_(descriptor) {}
@@ -99,14 +99,14 @@ class DescriptorOutput {
   int descriptor_;
 };
 
-/// Writes to a temporary file beside `path` and renames it at `commit`: `path` is either the whole
-/// new report or unchanged. Follows symbolic links (not on Windows) and replaces what they lead to.
-/// A file that is replaced keeps its permissions.
-/// Writes directly, at its end, to what is no regular file (a pipe, a device) and to what is below
-/// /proc: /dev/stdout is the program's standard output, also if that is a file. Move-only.
+/// Writes to a temporary file beside `path` and renames it at `commit`, so that `path` is either
+/// the whole new report or unchanged. Follows symbolic links (not on Windows) and replaces their
+/// target. A replaced file keeps its permissions. Appends directly if `path` is not a regular file
+/// (a pipe, a device) or is below /proc. /dev/stdout is therefore the standard output, even if that
+/// is a file. Move-only.
 class FileOutput {
  public:
-  /// Copies `path`. A relative one is resolved in the working directory at `open`.
+  /// Copies `path`. `open` resolves a relative path in the working directory.
   explicit FileOutput(std::string_view path) noexcept : file_(OutputCalls<>::make_file(path)) {}
   FileOutput(FileOutput&& other) noexcept : file_(std::exchange(other.file_, nullptr)) {}
   ~FileOutput() {
@@ -138,16 +138,17 @@ class MemoryOutput {
   Status write(std::string_view text) { return OutputCalls<>::write(text_, text); }
   Status commit() { return Status(); }
 
-  /// Returns what was written; valid until the next dump into this output.
+  /// Returns the written text. Valid until the next dump into this output.
   [[nodiscard]] std::string_view text() const noexcept { return OutputCalls<>::view(text_); }
 
  private:
   OutputText* text_ = nullptr;
 };
 
-/// Calls `callback(std::string_view)` for each piece of text, in order. It returns a Status; an
-/// error ends the dump. Its allocations are not recorded. If it requests a dump or a snapshot from
-/// a tracker, it gets an error. If it ends a session, recording stops when the dump has ended.
+/// Calls `callback(std::string_view)` for each piece of text, in order. The callback returns a
+/// Status; an error ends the dump. Allocations in the callback are not recorded. If the callback
+/// requests a dump or a snapshot from a tracker, it gets an error. If it ends a session, recording
+/// stops when the dump has ended.
 template <class Callback>
 class CallbackOutput {
   static constexpr bool kReturnsStatus = std::is_invocable_r_v<Status, Callback&, std::string_view>;

@@ -27,7 +27,7 @@ namespace alloctap {
   return label;
 }
 
-/// Tag and thread labels of a snapshot's stacks. Uses arena memory; the snapshot must outlive it.
+/// Tag and thread labels of a snapshot's stacks. Uses arena memory. The snapshot must outlive this.
 class OwnerLabels {
  public:
   explicit OwnerLabels(const Snapshot& snapshot) noexcept
@@ -41,18 +41,18 @@ class OwnerLabels {
   /// Returns false if out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// Returns the full path of the stack's tag; empty if it has no tag.
+  /// Returns the full path of the stack's tag; empty if the stack has no tag.
   [[nodiscard]] std::string_view tag(StackId stack) const noexcept {
     return tags_.of(snapshot_.table->owner(stack).tag);
   }
 
-  /// Returns the label of the stack's thread; empty if not recorded.
+  /// Returns the label of the stack's thread; empty if the thread was not recorded.
   [[nodiscard]] std::string_view thread(StackId stack) const noexcept {
     const Thread* thread = find_thread(stack);
     return thread == nullptr ? std::string_view() : thread->label;
   }
 
-  /// Returns the thread's index in the snapshot's list of threads; nullopt if not recorded.
+  /// Returns the index of the stack's thread in the snapshot's threads; nullopt if not recorded.
   [[nodiscard]] std::optional<std::uint64_t> thread_index(StackId stack) const noexcept {
     const Thread* thread = find_thread(stack);
     return thread == nullptr ? std::optional<std::uint64_t>() : thread->index;

@@ -9,8 +9,8 @@
 
 namespace alloctap {
 
-/// A tree whose edges are steps. Nodes are numbered in the order of creation, so each has a greater
-/// number than its parent. Uses arena memory. Not thread-safe.
+/// Trie whose edges are 32-bit steps. Nodes are numbered in the order of creation, so that a node's
+/// number is greater than its parent's. Uses arena memory. Not thread-safe.
 class PathTree {
  public:
   using Node = std::uint32_t;
@@ -19,8 +19,8 @@ class PathTree {
   static constexpr Node kRoot = 0;
   static constexpr Node kNone = ~Node{0};
 
-  /// Returns the node of `step` below `parent`, and creates it if new. Returns `kNone` if out of
-  /// memory or if `parent` is `kNone`.
+  /// Returns the child of `parent` for `step`; creates the child if it does not exist. Returns
+  /// `kNone` if out of memory or if `parent` is `kNone`.
   [[nodiscard]] Node below(Node parent, std::uint32_t step) noexcept {
     if (parent == kNone) return kNone;
     if ((links_.size() + 1) * 2 > slots_.size() && !grow()) return kNone;
@@ -32,10 +32,10 @@ class PathTree {
     return slot;
   }
 
-  /// Returns the greatest number of a node; 0 if only the root exists.
+  /// Returns the greatest node number; 0 if only the root exists.
   [[nodiscard]] Node last() const noexcept { return static_cast<Node>(links_.size()); }
 
-  /// Preconditions of `parent` and `step`: `node` is not the root.
+  /// Precondition of `parent` and `step`: `node` is not the root.
   [[nodiscard]] Node parent(Node node) const noexcept { return links_[node - 1].parent; }
   [[nodiscard]] std::uint32_t step(Node node) const noexcept { return links_[node - 1].step; }
 
@@ -48,7 +48,7 @@ class PathTree {
 
   static constexpr std::size_t kFirstSlots = 1024;
 
-  /// Returns the slot of `link`, free if it is new. Fibonacci hashing (Knuth, TAOCP 3, 6.4).
+  /// Returns the slot of `link`, free if `link` is new. Fibonacci hashing (Knuth, TAOCP 3, 6.4).
   Node& slot_of(const Link& link) noexcept {
     const std::uint64_t key = std::uint64_t{link.parent} << 32 | link.step;
     const std::size_t mask = slots_.size() - 1;

@@ -14,14 +14,14 @@
 
 namespace alloctap::pprof {
 
-/// Writes what samples refer to. The report, its labels and the stream must outlive it.
+/// Writer of what samples refer to. The report, its labels and the stream must outlive this object.
 class Code {
  public:
   Code(const Report& report, const FrameLabels& labels, Stream& stream)
       : report_(report), labels_(labels), stream_(stream) {}
 
-  /// Returns the location id of `frame`, which must be in `stack`. The two ids after those of all
-  /// calls are placeholders for stacks without frames.
+  /// Returns the location id of `frame`, a frame of `stack`. Ids of calls come first. The two ids
+  /// after them are placeholders for stacks without frames.
   [[nodiscard]] std::uint64_t location_of(const LabelledFrame& frame, StackId stack) {
     if (frame.place != LabelledFrame::kNoPlace) return frame.place + 1;
     const std::size_t kind = stack == kStackNotTaken ? 1 : 0;
@@ -54,7 +54,7 @@ class Code {
     return known;
   }
 
-  /// Writes the program first, because readers take the first mapping for it.
+  /// Writes the executable first, because readers take the first mapping for the main program.
   void write_mappings() {
     const NamesKnown known = names_known();
     for (const bool program : {true, false}) {

@@ -55,8 +55,8 @@ enum class Function : protozero::pbf_tag_type { kId = 1, kName = 2, kFilename = 
 template <class Message>
 using Builder = protozero::basic_pbf_builder<ProtobufBuffer, Message>;
 
-/// Writes the fields of a profile one after the other, and numbers its strings. Uses arena memory;
-/// strings must outlive it. Not thread-safe.
+/// Streaming writer of a profile's fields, which also numbers the profile's strings. The strings
+/// must outlive this object. Uses arena memory. Not thread-safe.
 class Stream {
  public:
   explicit Stream(DumpWriter& out) : out_(out), gzip_(out) {
@@ -83,12 +83,12 @@ class Stream {
     return number;
   }
 
-  /// Notes that memory ran out; `finish` then fails the dump.
+  /// Records that memory ran out, so that `finish` makes the dump fail.
   void fail() noexcept { complete_ = false; }
 
   [[nodiscard]] bool complete() const noexcept { return complete_ && buffer_.complete(); }
 
-  /// Writes the string table and what is still buffered.
+  /// Writes the string table and the rest of the buffer.
   void finish() {
     for (const std::string_view text : texts_.texts()) add_text(text);
     pass_on();

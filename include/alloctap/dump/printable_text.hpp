@@ -1,4 +1,4 @@
-/// Text of the program in reports that people read in a terminal.
+/// Escaped text of the program, for reports that people read in a terminal.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace alloctap {
 
-/// A name or another text that the program or a recording supplies. It is written on one line of
-/// valid UTF-8, so that it cannot forge lines of a report or control a terminal.
+/// Text from the program or a recording, such as a name. Written on one line of valid UTF-8, so
+/// that the text cannot forge lines of a report or control a terminal.
 struct PrintableText {
   explicit constexpr PrintableText(std::string_view from) noexcept : text(from) {}
 
   std::string_view text;
 };
 
-/// Returns the length of the character at the start of `text` if it may be written as it is, else
-/// 0: a control character, among them U+0080 to U+009F, or a byte that is no UTF-8.
+/// Returns the length of the character at the start of `text`, or 0 if it must be escaped: a
+/// control character (including U+0080 to U+009F) or a byte that is not valid UTF-8.
 [[nodiscard]] constexpr std::size_t printable_length(std::string_view text) noexcept {
   const auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x20 || lead == 0x7F) return 0;
@@ -41,7 +41,7 @@ inline void write_escaped(char character, DumpWriter& out) {
   }
 }
 
-/// Writes the text; escapes what is not printable as in C: \n, \x1b.
+/// Writes the text. Escapes characters that are not printable as in C: \n, \x1b.
 inline DumpWriter& operator<<(DumpWriter& out, PrintableText printable) {
   std::string_view text = printable.text;
   while (!text.empty()) {

@@ -12,8 +12,8 @@
 
 namespace alloctap {
 
-/// The buffer type of `protozero::basic_pbf_writer`. Drops its content if out of memory: protozero
-/// could learn of that only by an exception. Move-only; not thread-safe.
+/// Buffer type of `protozero::basic_pbf_writer`. Drops its content if out of memory, because only
+/// an exception could report that to protozero. Move-only; not thread-safe.
 class ProtobufBuffer {
  public:
   /// Returns false if anything was lost.
@@ -49,7 +49,7 @@ class ProtobufBuffer {
     size_ -= to - from;
   }
 
-  /// Returns where protozero writes the length of a message once it is known.
+  /// Returns the address at which protozero writes the length of a message once it is known.
   [[nodiscard]] char* at(std::size_t position) noexcept {
     return complete_ ? bytes_.data() + position : nowhere_.data();
   }
@@ -64,7 +64,7 @@ class ProtobufBuffer {
  private:
   static constexpr std::size_t kLongestNumber = 16;
 
-  /// Its size is meaningless: bytes beyond `size_` are spare capacity.
+  /// `bytes_.size()` is meaningless, because bytes beyond `size_` are spare capacity.
   ArenaArray<char> bytes_;
   std::size_t size_ = 0;
   bool complete_ = true;

@@ -15,8 +15,8 @@
 namespace alloctap {
 
 /// Writes the table "events": the members of `LoggedEvent` in order, `LoggedKind` as a number.
-/// Addresses and times are differences from the row before, from 0 for the first. Frees have no
-/// size or stack. Writes no table if there is no log. Returns false if out of memory.
+/// Addresses and times are differences from the previous row; the first row's are from 0. Frees
+/// have no size or stack. Without a log, writes no table. Returns false if out of memory.
 [[nodiscard]] inline bool write_events(RecordWriter& record, const LoggedEvents& events) {
   using enum RecordKind;
   if (events.count == 0) return true;
@@ -46,7 +46,7 @@ namespace alloctap {
   return found != stacks.end() && found->stack == sought;
 }
 
-/// Events that were read from a recording. Uses arena memory.
+/// Event log that was read from a recording. Uses arena memory.
 class SavedEvents {
  public:
   SavedEvents() noexcept = default;
@@ -57,7 +57,7 @@ class SavedEvents {
   /// Sets the number of events that the recording claims to have.
   void expect(std::uint64_t count) noexcept { expected_ = count; }
 
-  /// Returns the event of a row that follows those added, without its stack.
+  /// Returns the row's event without its stack. Rows have differences, so read them in order.
   [[nodiscard]] LoggedEvent read(const RecordReader& row) const noexcept {
     const auto step = static_cast<std::uint64_t>(row.signed_number("time_step_ns"));
     return {
@@ -69,8 +69,8 @@ class SavedEvents {
         .time_ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(before_.time_ns) + step)};
   }
 
-  /// Returns whether a log could contain `event`. Thread numbers ascend in the order of first
-  /// events, but with gaps.
+  /// Returns whether a log could contain `event`. Thread numbers ascend in the order of the
+  /// threads' first events, but may have gaps.
   [[nodiscard]] bool can_be(const LoggedEvent& event) const noexcept {
     constexpr std::uint64_t kThreadsAtOnce = 1 << 16;
     constexpr std::int64_t kLatest = std::int64_t{1} << 61;
@@ -87,8 +87,8 @@ class SavedEvents {
     return true;
   }
 
-  /// Fills `events`, which refers to this object, after the last `add`. `unlogged` events were
-  /// missing from the log when it was recorded. Returns false if out of memory.
+  /// Fills `events`, which refers to this object. Call it after the last `add`. `unlogged` is the
+  /// number of events that the log lacked when it was recorded. Returns false if out of memory.
   [[nodiscard]] bool finish(std::uint64_t unlogged, LoggedEvents& events) const noexcept {
     constexpr auto kMaxCount = std::numeric_limits<std::uint64_t>::max();
     const std::uint64_t lost = expected_ - count_;

@@ -15,7 +15,7 @@ namespace alloctap {
 template <class Summary>
 inline constexpr Summary kEmpty{};
 
-/// The columns of a table that has the fields of `Summaries`.
+/// The columns of a table with one column for each field of `Summaries`.
 template <class... Summaries>
 inline constexpr auto kFieldColumns = [] {
   const auto for_each_field = [](auto&& visit) { (visit_fields(kEmpty<Summaries>, visit), ...); };
@@ -32,7 +32,7 @@ inline constexpr auto kFieldColumns = [] {
   return columns;
 }();
 
-/// Writes the fields of `summary` as values of the row that has been begun.
+/// Writes the fields of `summary` as values of the open row.
 template <class Summary>
 void write_values(RecordWriter& record, const Summary& summary) {
   visit_fields(summary, [&](const char*, const auto& field, auto...) { record.value(field); });

@@ -1,13 +1,13 @@
 /// Encoding of recordings, which `RecordDump` writes and `RecordReader` reads.
 ///
-/// A recording is the line `kRecordMagic`, a version and tables. The last table is `kRecordEnd`:
-/// without it, the recording is truncated. A table is its name, the number of columns, each
-/// column's kind and name, and rows. A row is a 1 and one value for each column; a 0 ends the
-/// table. So readers can skip unknown tables and columns, and read what precedes a cut.
+/// A recording is the line `kRecordMagic`, a version and tables. The last table is `kRecordEnd`. If
+/// `kRecordEnd` is missing, the recording is truncated. A table is its name, the number of columns,
+/// each column's kind and name, and rows. A row is a 1 and one value for each column. A 0 ends the
+/// table. Readers can therefore skip unknown tables and columns, and read truncated recordings.
 ///
-/// Numbers are unsigned LEB128 (DWARF 5, 7.6), signed ones zigzag as in protocol buffers (2n, or
-/// -2n - 1 for negative n). A text is its length and its bytes; a list is its length and its
-/// numbers.
+/// Numbers are unsigned LEB128 (DWARF 5, 7.6). Signed numbers are zigzag-encoded as in protocol
+/// buffers (2n, or -2n - 1 for negative n). A text is its length and its bytes. A list is its
+/// length and its numbers.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ struct RecordColumn {
   std::string_view name;
 };
 
-/// Limits: bytes of a text, numbers of a list, columns of a table.
+/// The maximum bytes of a text, numbers of a list, and columns of a table.
 inline constexpr std::uint64_t kLongestRecordText = 1 << 20;
 inline constexpr std::uint64_t kLongestRecordList = 1 << 16;
 inline constexpr std::size_t kMaxRecordColumns = 64;

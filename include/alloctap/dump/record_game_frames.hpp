@@ -1,4 +1,4 @@
-/// The tables "game ..." of a recording: frames of a game, and budgets.
+/// The tables "game ..." of a recording: game frames and budgets.
 #pragma once
 
 #include <array>
@@ -10,9 +10,9 @@
 
 namespace alloctap {
 
-/// Writes a `FrameHistory`; nothing if the tracker does not observe game frames. Kinds and measures
-/// are written by their names in schema alloctap.heap/1, stacks and tags by id. `kNoStackId` means
-/// no stack. `SavedGameFrames` reads the tables. All arguments must outlive it.
+/// Writer of a `FrameHistory`. Writes nothing if the tracker does not observe game frames. Kinds
+/// and measures have their names in schema alloctap.heap/1. Stacks and tags are ids; `kNoStackId`
+/// means no stack. `SavedGameFrames` reads the tables. All arguments must outlive this object.
 class RecordGameFrames {
  public:
   RecordGameFrames(RecordWriter& record, const FrameHistory& history) noexcept
@@ -40,7 +40,7 @@ class RecordGameFrames {
  private:
   using enum RecordKind;
 
-  /// The columns of a `FrameCounts`.
+  /// The columns that hold a `FrameCounts`.
   static constexpr std::array<RecordColumn, 5> kCountColumns{{{kNumber, "allocations"},
                                                               {kNumber, "allocated_bytes"},
                                                               {kNumber, "deallocations"},
@@ -57,7 +57,7 @@ class RecordGameFrames {
     (record_.value(values), ...);
   }
 
-  /// Writes tags in the order in which rows of "game frames" refer to them.
+  /// Writes the tags of all frames. A row of "game frames" refers to a range of these rows.
   void write_tags() {
     record_.begin_table("game tags", {{kNumber, "tag"}}, kCountColumns,
                         {{kNumber, "held_bytes"}, {kNumber, "peak_bytes"}});
@@ -105,7 +105,7 @@ class RecordGameFrames {
     }
   }
 
-  /// Writes each measure's frames, the worst first. `slowest_call.duration_ns` is 0 without a call.
+  /// Writes each measure's frames, worst first. `slowest_call.duration_ns` is 0 without any call.
   void write_worst() {
     record_.begin_table(
         "game worst",

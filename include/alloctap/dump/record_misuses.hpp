@@ -17,8 +17,8 @@
 
 namespace alloctap {
 
-/// Writes kinds by their names in schema alloctap.heap/1, and stacks by id; `kNoStackId` means no
-/// stack. Column "block" is 1 if the block is known.
+/// Writes kinds by their names in schema alloctap.heap/1, and stacks by id. The id `kNoStackId`
+/// means no stack. Column "block" is 1 if the block is known.
 inline void write_misuses(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   if (snapshot.misuses.empty()) return;
@@ -84,13 +84,13 @@ inline void write_misuses(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// Reads rows of the table "misuses". `stack_of(column)` returns the row's stack in a column.
+/// Reader of a row of table "misuses". `stack_of(column)` returns the stack in a column of the row.
 template <class StackOf>
 class MisuseRow {
  public:
   MisuseRow(const RecordReader& row, StackOf stack_of) noexcept : row_(row), stack_of_(stack_of) {}
 
-  /// Reads the row. Returns false if its kind is unknown.
+  /// Reads the row. Returns false if the misuse's kind is unknown.
   [[nodiscard]] bool read(CountedMisuse& counted) const {
     Misuse& misuse = counted.first;
     if (!read_kind(misuse.kind)) return false;

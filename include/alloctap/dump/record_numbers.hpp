@@ -12,8 +12,8 @@
 
 namespace alloctap {
 
-/// Clamps a recorded time to 2^61 ns, so that differences do not overflow. 2^61 nanoseconds are 73
-/// years, and times count from 1970.
+/// Clamps a recorded time, in nanoseconds since 1970, to 2^61 ns (73 years), so that differences do
+/// not overflow.
 [[nodiscard]] constexpr std::int64_t sane_time(std::int64_t time_ns) noexcept {
   constexpr std::int64_t kMaxCount = std::int64_t{1} << 61;
   return std::clamp(time_ns, -kMaxCount, kMaxCount);
@@ -24,7 +24,7 @@ struct RecordKey {
   std::string_view group;
   std::string_view name;
 
-  /// The key in `buffer`.
+  /// Returns the key as text in `buffer`.
   [[nodiscard]] std::string_view text(std::span<char, 64> buffer) const noexcept {
     std::size_t size = group.copy(buffer.data(), 31);
     if (size > 0) buffer[size++] = '.';

@@ -11,7 +11,7 @@
 
 namespace alloctap {
 
-/// Writes a table of summaries, each of one stack.
+/// Writes a table of summaries, one row for each stack.
 template <class Summary>
 void write_sums_of_stacks(RecordWriter& record, std::string_view table,
                           const ArenaArray<Summary>& summaries) {
@@ -52,8 +52,8 @@ inline void write_past(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// Writes "tags" by id, from 1; a parent is an id, or 0 for a root. `overhead_bytes` is what the
-/// allocator that the tag names holds beyond its blocks.
+/// Writes "tags" by id, from 1. A parent is an id, or 0 for a root tag. If a tag names an
+/// allocator, `overhead_bytes` is what the allocator holds beyond its blocks.
 inline void write_tags(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   if (snapshot.tags == nullptr) return;
@@ -65,7 +65,7 @@ inline void write_tags(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// Writes "threads"; live numbers are valid if `tells_live` is 1.
+/// Writes "threads". Numbers of live memory are valid if `tells_live` is 1.
 inline void write_threads(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   record.begin_table("threads", {{kNumber, "id"},
@@ -92,7 +92,7 @@ inline void write_threads(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// Writes "freed": each stack's blocks by freeing thread, an index into "threads".
+/// Writes "freed": blocks by stack and freeing thread. A thread is an index into "threads".
 inline void write_given_back(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   if (snapshot.freed.blocks.empty()) return;

@@ -10,8 +10,8 @@
 
 namespace alloctap {
 
-/// Calls `visit(key, number)` with a reference to each counter of all pools, to write or read it.
-/// Leaves out the optional `unknown_frees`. `Summary` is `PoolsSummary`, const or not.
+/// Calls `visit(key, number)` with a reference to each counter of all pools, for writing or
+/// reading. Omits `unknown_frees`, which is optional. `Summary` is `PoolsSummary`, const or not.
 template <class Summary, class Visit>
 void visit_pool_numbers(Summary& pools, Visit&& visit) {
   visit("wrong_pool_frees", pools.wrong_pool_frees);
@@ -21,15 +21,15 @@ void visit_pool_numbers(Summary& pools, Visit&& visit) {
   visit("refused_pools", pools.refused_pools);
 }
 
-/// Writes nothing if the tracker does not observe pools. Column "pool" of "pool stacks" is the
-/// index of a row of "pools". `SavedPools` reads the tables.
+/// Writes the pool tables, or nothing if the tracker does not observe pools. Column "pool" of "pool
+/// stacks" is the index of a row of "pools". `SavedPools` reads the tables.
 inline void write_pools(RecordWriter& record, const PoolsSummary& pools) {
   using enum RecordKind;
   if (!pools.known) return;
   record.begin_table("pool numbers", {{kText, "key"}, {kNumber, "value"}});
   visit_pool_numbers(pools,
                      [&](std::string_view key, std::uint64_t value) { record.row(key, value); });
-  // There is no such row if they are unknown.
+  // The row is missing if `unknown_frees` is unknown.
   if (pools.unknown_frees) record.row(std::string_view("unknown_frees"), *pools.unknown_frees);
   record.end_table();
   record.begin_table("pools", {{kText, "name"},

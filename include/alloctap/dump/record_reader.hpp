@@ -13,13 +13,13 @@
 
 namespace alloctap {
 
-/// Iterates over tables and rows, up to the end or the first malformed byte; accepts untrusted
-/// input. The recording must outlive it. Control plane; lists are in arena memory.
+/// Iterator over the tables and rows of a recording. Stops at the first malformed byte, so input
+/// may be untrusted. The recording must outlive this object. Control plane; lists are arena memory.
 class RecordReader {
  public:
   explicit RecordReader(std::string_view record) noexcept : record_(record), rest_(record) {}
 
-  /// Reads the header. Returns an error if it is no recording, or newer than this reader.
+  /// Reads the header. Returns an error for data that are no recording or have a newer version.
   [[nodiscard]] Status open() {
     if (!rest_.starts_with(kRecordMagic)) {
       return Status::invalid_argument("is no record of alloctap");
@@ -32,7 +32,7 @@ class RecordReader {
                                     kRecordVersion, " and below");
   }
 
-  /// Moves to the next table and skips the rest of this one. Returns false after the last.
+  /// Moves to the next table and skips unread rows. Returns false after the last table.
   [[nodiscard]] bool next_table() {
     while (next_row()) {
     }
@@ -45,7 +45,7 @@ class RecordReader {
 
   [[nodiscard]] std::string_view table() const noexcept { return table_; }
 
-  /// Moves to the next row of this table. Returns false after the last.
+  /// Moves to the next row of the current table. Returns false after the last row.
   [[nodiscard]] bool next_row() {
     std::uint64_t more = 0;
     if (!in_table_ || !read_number(more)) return in_table_ = false;
@@ -57,7 +57,7 @@ class RecordReader {
     return in_table_ = more == 1;
   }
 
-  /// Returns the row's value in the named column; 0 or empty if the column is missing.
+  /// Returns the current row's value in column `name`; 0 or empty if the column is missing.
   [[nodiscard]] std::uint64_t number(std::string_view name) const noexcept {
     return find(name, RecordKind::kNumber).number;
   }
@@ -67,13 +67,13 @@ class RecordReader {
   [[nodiscard]] std::string_view text(std::string_view name) const noexcept {
     return find(name, RecordKind::kText).text;
   }
-  /// Returns a list, valid until the next row is read.
+  /// Returns the list in column `name`, valid until the next row is read.
   [[nodiscard]] std::span<const std::uint64_t> list(std::string_view name) const noexcept {
     const Column& column = find(name, RecordKind::kList);
     return {lists_.data() + column.first, static_cast<std::size_t>(column.number)};
   }
 
-  /// Returns OK if the whole recording was read, else the offset of the damage.
+  /// Returns OK if the whole recording was read, else an error with the offset of the damage.
   [[nodiscard]] Status status() const {
     if (ended_) return Status();
     return Status::data_loss("is damaged or was cut short, at byte ", record_.size() - rest_.size(),
@@ -84,7 +84,7 @@ class RecordReader {
   struct Column {
     RecordKind kind = RecordKind::kNumber;
     std::string_view name = {};
-    /// A number, or the length of a list.
+    /// The value of a number, or the length of a list.
     std::uint64_t number = 0;
     std::string_view text = {};
     /// The index of a list's first number in `lists_`.

@@ -15,8 +15,8 @@
 
 namespace alloctap {
 
-/// Writes a recording from its first byte to its last. Rows come between `begin_table` and
-/// `end_table`. Each row must have one value for each column, of its kind. Cuts too long texts.
+/// Writer of a recording. Rows come between `begin_table` and `end_table`. Each row must have one
+/// value of the right kind for each column. Cuts texts after `kLongestRecordText` bytes.
 class RecordWriter {
  public:
   explicit RecordWriter(DumpWriter& out) : out_(out) {
@@ -43,7 +43,7 @@ class RecordWriter {
     (value(values), ...);
   }
 
-  /// Begins a row, whose values follow one by one.
+  /// Begins a row. One value for each column must follow.
   void begin_row() { number(1); }
 
   void number(std::uint64_t value) {
@@ -71,10 +71,10 @@ class RecordWriter {
     out_ << value;
   }
 
-  /// Begins a list of `size` numbers, at most `kLongestRecordList`, which follow.
+  /// Begins a list. `size` numbers, at most `kLongestRecordList`, must follow.
   void begin_list(std::size_t size) { number(size); }
 
-  /// Writes the last table, which marks the end.
+  /// Writes the table `kRecordEnd`, which ends the recording.
   void finish() {
     begin_table(kRecordEnd, {});
     end_table();

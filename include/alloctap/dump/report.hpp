@@ -19,16 +19,16 @@ struct ProgramInfo {
   std::string_view command;
 };
 
-/// The tracker's policies.
+/// The names of the tracker's policies.
 struct BackendInfo {
   std::string_view hook;
   std::string_view stack;
   std::uint32_t max_frames = 0;
   std::string_view symbolizer;
-  /// Returns why symbols are incomplete; empty if nothing is wrong. May be known only after
-  /// symbolizing. nullptr if the symbolizer has no such function.
+  /// Returns why symbols are incomplete, or an empty string if they are complete. The answer may be
+  /// known only after symbolizing. nullptr if the symbolizer has no such function.
   std::string_view (*find_symbolizer_note)() noexcept = nullptr;
-  /// What the hook cannot see; empty if it sees everything.
+  /// What the hook cannot observe; empty if the hook observes everything.
   std::string_view blind_spots;
 
   [[nodiscard]] std::string_view symbolizer_note() const noexcept {
@@ -36,20 +36,20 @@ struct BackendInfo {
   }
 };
 
-/// Which parts a report may have. Dumps of a report type that excludes a part need not compile code
-/// for it.
+/// The parts that a report may have. Dumps need not compile code for parts that the report's type
+/// excludes.
 struct ReportFeatures {
-  /// Tags or threads that own stacks.
+  /// Tags and threads as owners of stacks.
   bool owners = true;
   /// Misuses found by checks, and guard pages.
   bool misuses = true;
-  /// Frames of a game, and budgets.
+  /// Game frames and budgets.
   bool game_frames = true;
   /// Pools that the program annotates.
   bool pools = true;
 };
 
-/// A view of the tracker's data, valid during a dump.
+/// A view of the tracker's data, valid only during a dump.
 struct Report {
   static constexpr ReportFeatures features{};
 
@@ -57,11 +57,11 @@ struct Report {
   const ModuleTable& modules;
   ProgramInfo program;
   BackendInfo backend;
-  /// See `Symbolizer`. Dumps call it through `FrameList`.
+  /// Resolves addresses to functions; see `Symbolizer`. Dumps call it through `FrameList`.
   void (*symbolize)(std::span<const CodeAddress> places, Symbols& symbols) noexcept;
 };
 
-/// The report of a tracker whose config has only those features.
+/// The report of a tracker whose config has only the parts in `kFeatures`.
 template <ReportFeatures kFeatures>
 struct ReportWith : Report {
   static constexpr ReportFeatures features = kFeatures;

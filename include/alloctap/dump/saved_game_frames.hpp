@@ -1,4 +1,4 @@
-/// Frames of a game, and budgets, read from a recording.
+/// Game frames and budgets, read from a recording.
 #pragma once
 
 #include <algorithm>
@@ -17,18 +17,18 @@
 
 namespace alloctap {
 
-/// Reads what `RecordGameFrames` writes. Uses arena memory; not thread-safe.
+/// Reader of the tables of `RecordGameFrames`. Uses arena memory. Not thread-safe.
 class SavedGameFrames {
  public:
   [[nodiscard]] static bool knows(std::string_view table) noexcept {
     return find_table(table) != nullptr;
   }
 
-  /// Adds a row of a "game" table. Returns false, and adds nothing, if the row is invalid.
-  /// `stack_of(column)` returns the row's stack in a column.
+  /// Adds a row of a "game" table. Returns false without adding anything if the row is invalid.
+  /// `stack_of(column)` returns the stack in a column of the row.
   template <class StackOf>
   [[nodiscard]] bool read(const RecordReader& row, StackOf stack_of, const SavedOwners& owners) {
-    // If the table has no such column, there is no stack.
+    // `stack_of` returns no stack if the table has no such column.
     const StackId stack = stack_of(row.table() == "game worst" ? "slowest_call.stack" : "stack");
     const Table* table = find_table(row.table());
     return table != nullptr && (this->*table->add)({row, stack, owners});
@@ -37,7 +37,7 @@ class SavedGameFrames {
   /// Returns false if out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// Returns all that was read. Call it once.
+  /// Returns the history that was read. Call it once.
   [[nodiscard]] FrameHistory take() noexcept { return std::move(history_); }
 
  private:
@@ -68,7 +68,7 @@ class SavedGameFrames {
               .freed_bytes = number("freed_bytes"),
               .allocator_ns = number("allocator_ns")};
     }
-    /// Returns the element of `all` that the row names; nullopt if the name is unknown.
+    /// Returns the element of `all` whose name is in the column, or nullopt if the name is unknown.
     template <class List>
     [[nodiscard]] std::optional<typename List::value_type> named(std::string_view column,
                                                                  const List& all) const noexcept {
@@ -192,7 +192,7 @@ class SavedGameFrames {
     return true;
   }
 
-  /// Adds a limit; rows of one budget are adjacent.
+  /// Adds a limit of a budget. Rows of one budget are adjacent.
   bool add_limit(const Row& row) {
     const std::optional<BudgetKind> kind = row.named("kind", kAllBudgetKinds);
     if (!kind || !row.has_tag("tag")) return false;

@@ -14,7 +14,7 @@ namespace alloctap {
 /// Modules in the order of the recording. Uses arena memory; not thread-safe.
 class SavedModules {
  public:
-  /// Returns false if out of memory.
+  /// Adds the module of a row. Returns false if out of memory.
   [[nodiscard]] bool add(const RecordReader& row) {
     Module module{.start = row.number("start"),
                   .end = row.number("end"),
@@ -29,12 +29,12 @@ class SavedModules {
     return read_.push_back(module);
   }
 
-  /// Returns whether the module of row `number - 1` was unloaded; false if `number` is 0.
+  /// Returns whether the module of row `number - 1` was unloaded; false if no such row exists.
   [[nodiscard]] bool is_unloaded(std::uint64_t number) const noexcept {
     return number > 0 && number <= read_.size() && read_[number - 1].is_unloaded();
   }
 
-  /// Builds the module table after all stacks were read. Returns false if out of memory.
+  /// Builds the module table. Call it after all stacks were read. Returns false if out of memory.
   [[nodiscard]] bool finish(const SavedStacks& stacks) {
     for (Module module : read_) {
       if (module.is_unloaded()) module.unloaded_before = stacks.id_from(module.unloaded_before);

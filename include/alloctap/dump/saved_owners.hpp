@@ -13,13 +13,13 @@
 
 namespace alloctap {
 
-/// Tags under their recorded ids. Not thread-safe.
+/// Tags with their recorded ids. Not thread-safe.
 class SavedOwners {
  public:
-  /// Notes that the recorded tracker had a tag table, which may be empty.
+  /// Records that the recorded tracker had a tag table, which may be empty.
   void expect_tags() noexcept { known_ = true; }
 
-  /// Adds the next tag. Returns false, and adds nothing, if the row is invalid.
+  /// Adds the next tag. Returns false without adding anything if the row is invalid.
   [[nodiscard]] bool add_tag(const RecordReader& row) noexcept {
     const TagId next = tags_->end_id();
     const std::uint64_t parent = row.number("parent");
@@ -31,10 +31,10 @@ class SavedOwners {
   /// Returns the id of the last tag plus 1.
   [[nodiscard]] std::size_t tags_so_far() const noexcept { return tags_->end_id(); }
   [[nodiscard]] bool knows(std::uint64_t tag) const noexcept { return tag < tags_->end_id(); }
-  /// Returns the name of a known tag, without its parents.
+  /// Returns the name of a known tag, without the names of its parents.
   [[nodiscard]] std::string_view name(TagId tag) const noexcept { return tags_->name(tag); }
 
-  /// Reads the owner of a row's stack. Returns false if its tag or thread is invalid.
+  /// Reads the owner of a row's stack. Returns false if the owner's tag or thread is invalid.
   [[nodiscard]] bool read_owner(const RecordReader& row, StackOwner& owner) const noexcept {
     const std::uint64_t tag = row.number("tag");
     const std::uint64_t thread = row.number("thread");

@@ -12,7 +12,7 @@
 
 namespace alloctap {
 
-/// Reads what `write_pools` writes into a recording. Uses arena memory; not thread-safe.
+/// Reader of a recording's pool tables. Uses arena memory. Not thread-safe.
 class SavedPools {
  public:
   SavedPools() noexcept { pools_.unknown_frees.reset(); }
@@ -21,8 +21,8 @@ class SavedPools {
     return table == "pool numbers" || table == "pools" || table == "pool stacks";
   }
 
-  /// Adds a row of a pool table, whose column "stack" names `stack`. Returns false, and adds
-  /// nothing, if the row is invalid.
+  /// Adds a row of a pool table. `stack` is the stack in the row's column "stack". Returns false
+  /// without adding anything if the row is invalid.
   [[nodiscard]] bool read(const RecordReader& row, StackId stack) {
     pools_.known = true;
     if (row.table() == "pools") return add_pool(row);
@@ -34,7 +34,7 @@ class SavedPools {
   /// Returns false if out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// Returns all that was read. Call it once.
+  /// Returns the pools that were read. Call it once.
   [[nodiscard]] PoolsSummary take() noexcept { return std::move(pools_); }
 
  private:
@@ -62,7 +62,7 @@ class SavedPools {
     return true;
   }
 
-  /// Adds a stack of a pool; rows are grouped by pool.
+  /// Adds a stack of a pool. Rows must be grouped by pool.
   bool add_stack(const RecordReader& row, StackId stack) {
     const std::uint64_t number = row.number("pool");
     if (number >= pools_.pools.size() || number < last_pool_) return false;

@@ -26,13 +26,13 @@
 
 namespace alloctap {
 
-/// All that `RecordDump` wrote, as input for any dump policy. Stacks have new ids, in the order of
-/// the recorded ones. Control plane. Uses arena memory, but the host's heap for the tables of
-/// stacks and tags. Not thread-safe; only one such report may be in use at a time.
+/// Everything that `RecordDump` wrote, as input for any dump policy. Stacks have new ids, in the
+/// order of the recorded ids. Control plane; not thread-safe. Only one `SavedReport` may be in use
+/// at a time. Uses arena memory, but the tables of stacks and tags are on the program's heap.
 class SavedReport {
  public:
-  /// Reads `record`, which must outlive this object. On an error the status says what is wrong, and
-  /// the report keeps what was read. Call it once.
+  /// Reads `record`, which must outlive this object. On an error, the status describes the error
+  /// and the report keeps what was read before. Call it once.
   [[nodiscard]] Status read(std::string_view record) {
     snapshot_.account.unmatched_frees.reset();
     RecordReader reader(record);
@@ -89,7 +89,7 @@ class SavedReport {
     return found == std::end(kTables) ? nullptr : found;
   }
 
-  /// Adds the sums of a stack. Rows must ascend by stack id, one for each stack.
+  /// Adds the sums of a stack. Rows must ascend by stack id, without duplicates.
   template <class Sums>
   void keep_sums(ArenaArray<Sums>& array, const Sums& sums) noexcept {
     const bool in_order = array.empty() || array.back().stack < sums.stack;
@@ -166,7 +166,7 @@ class SavedReport {
     return stack.value_or(kUnknownStack);
   }
 
-  /// Returns the stack of a column that may hold `kNoStackId`.
+  /// Returns the stack in `column`, which may hold `kNoStackId`.
   [[nodiscard]] StackId stack_or_none(const RecordReader& row, std::string_view column) noexcept {
     return row.number(column) == kNoStackId ? kNoStackId : stack_of(row, column);
   }
@@ -261,7 +261,7 @@ class SavedReport {
     if (known) keep(snapshot_.freed.blocks, freed);
   }
 
-  /// Adds an event. Stops at the first damage, so that the log is a prefix of the recorded one.
+  /// Adds an event. Drops events after the first damage: the log is a prefix of the recorded log.
   void add_event(const RecordReader& row) {
     LoggedEvent event = events_.read(row);
     if (event.adds_block()) event.stack = stack_of(row);

@@ -14,12 +14,12 @@
 
 namespace alloctap {
 
-/// Stacks under new ids, in the order of their recorded ids. Not thread-safe.
+/// Stacks with new ids, in the order of their recorded ids. Not thread-safe.
 class SavedStacks {
  public:
-  /// Adds the stack with the recorded id `before`. Returns false, and adds nothing, unless ids
-  /// ascend. Two stacks with equal owner and addresses ran through different modules: retires the
-  /// earlier one from lookup by frames.
+  /// Adds the stack with the recorded id `before`. Returns false without adding anything unless ids
+  /// ascend. If an earlier stack has equal owner and addresses, the two ran through different
+  /// modules. The earlier one is then removed from lookup by frames.
   [[nodiscard]] bool add(std::uint64_t before, std::span<const std::uintptr_t> calls,
                          const StackOwner& owner) {
     if (!renamed_.empty() && renamed_.back().before >= before) return false;
@@ -30,7 +30,7 @@ class SavedStacks {
   }
 
   /// Returns the new id of the stack with the recorded id `before`; nullopt if unknown. Ids of
-  /// stacks without frames are constants, so they do not change.
+  /// stacks without frames are constants and stay unchanged.
   [[nodiscard]] std::optional<StackId> find(std::uint64_t before) const noexcept {
     if (before == kUnknownStack || before == kStackNotTaken) return static_cast<StackId>(before);
     const Renamed* found = first_from(before);

@@ -13,17 +13,17 @@
 
 namespace alloctap {
 
-/// Return addresses and the functions at them. Strings belong to the caller and must stay. Uses
-/// arena memory. Not thread-safe.
+/// Return addresses and the functions at them. Strings belong to the caller and must outlive this
+/// object. Uses arena memory. Not thread-safe.
 class SavedSymbols {
  public:
-  /// Adds a return address. `unloaded` is the number plus 1 of the unloaded module that contained
-  /// it, or 0. Returns false if out of memory.
+  /// Adds a return address. If an unloaded module contained it, `unloaded` is the module's number
+  /// plus 1, otherwise 0. Returns false if out of memory.
   [[nodiscard]] bool add_frame(std::uint64_t address, std::uint64_t unloaded) noexcept {
     return frames_.push_back({.unloaded = unloaded, .address = address});
   }
 
-  /// Adds the next outer function of a frame. Returns false, and adds nothing, if the frame is
+  /// Adds the next outer function of a frame. Returns false without adding anything if the frame is
   /// unknown, its functions are not adjacent, or memory ran out.
   [[nodiscard]] bool add_function(std::uint64_t frame, const SourceFrame& source) noexcept {
     if (frame >= frames_.size()) return false;
@@ -39,7 +39,7 @@ class SavedSymbols {
     return frames_[frame].address;
   }
 
-  /// Sorts the frames after all were added. Returns false if out of memory.
+  /// Sorts the frames. Call it after all were added. Returns false if out of memory.
   [[nodiscard]] bool finish() noexcept {
     for (const Frame& frame : frames_) {
       if (!sorted_.push_back(frame)) return false;
@@ -48,13 +48,13 @@ class SavedSymbols {
     return true;
   }
 
-  /// Makes `symbolize` use this object, for places whose modules are in `modules`.
+  /// Makes `symbolize` use this object. `modules` must contain the modules of symbolized addresses.
   void use(const ModuleTable& modules) noexcept {
     modules_ = &modules;
     current_ = this;
   }
 
-  /// Adds the recorded functions of each place; see `Symbolizer`.
+  /// Adds the recorded functions of each address in `places`; see `Symbolizer`.
   static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept {
     for (std::size_t i = 0; i < places.size(); ++i) {
       for (const SourceFrame& function : current_->functions_at(places[i])) {
@@ -86,7 +86,7 @@ class SavedSymbols {
 
   ArenaArray<Frame> frames_;
   ArenaArray<SourceFrame> functions_;
-  /// The frames, sorted for lookup.
+  /// The frames, sorted by unloaded module and address.
   ArenaArray<Frame> sorted_;
   const ModuleTable* modules_ = nullptr;
   static inline const SavedSymbols* current_ = nullptr;

@@ -11,9 +11,9 @@
 namespace alloctap {
 
 /// Escapes '/' and '!' after '<' in JSON, so that no string ends the script element or begins a
-/// comment there. Only strings can contain them (HTML Living Standard, 4.12.1.3 "Restrictions for
-/// contents of script elements"). Takes pieces cut anywhere. Models `DumpOutput`; `commit` does
-/// nothing, because the page's writer commits.
+/// comment in it. In JSON, only strings can contain '<' (HTML Living Standard, 4.12.1.3
+/// "Restrictions for contents of script elements"). The JSON may be split at any byte. Models
+/// `DumpOutput`; `commit` does nothing, because the page's writer commits.
 class ScriptText {
  public:
   explicit ScriptText(DumpWriter& out) noexcept : out_(out) {}

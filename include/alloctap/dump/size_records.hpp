@@ -34,9 +34,9 @@ inline void merge_equal_sizes(ArenaArray<SizeRecord>& records) noexcept {
   static_cast<void>(records.resize(merged));
 }
 
-/// The sizes of a snapshot's live blocks, if it lists all blocks. Otherwise only sums are known:
-/// each stack's blocks get two adjacent sizes that add up to its numbers of blocks and bytes. Uses
-/// arena memory.
+/// The sizes of a snapshot's live blocks, if the snapshot lists all blocks. Otherwise each stack's
+/// blocks get two adjacent sizes that add up to the stack's numbers of blocks and bytes. Uses arena
+/// memory.
 class SizeRecords {
  public:
   explicit SizeRecords(const Snapshot& snapshot) noexcept
@@ -49,13 +49,13 @@ class SizeRecords {
     }
   }
 
-  /// Returns whether the sizes are those of real blocks.
+  /// Returns whether the sizes are those of real blocks, not derived from sums.
   [[nodiscard]] bool exact() const noexcept { return exact_; }
 
   /// Returns false if out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// Returns records by StackId, each stack's largest size first.
+  /// Returns the records in order of StackId. Each stack's largest size comes first.
   [[nodiscard]] std::span<const SizeRecord> records() const noexcept {
     return {records_.data(), records_.size()};
   }
@@ -97,7 +97,7 @@ class SizeRecords {
   bool complete_ = true;
 };
 
-/// Numbers of blocks by size alone. Uses arena memory.
+/// Numbers of blocks by size, over several stacks. Uses arena memory.
 class SizeCounts {
  public:
   /// Returns false if out of memory.
@@ -105,7 +105,7 @@ class SizeCounts {
     return counts_.push_back({.size = size, .count = count});
   }
 
-  /// Returns the `most` sizes with most bytes in total. Nothing may be added after it.
+  /// Returns the `most` sizes whose blocks have most bytes in total. Call it after the last `add`.
   [[nodiscard]] std::span<const SizeRecord> most_bytes_first(std::size_t most) noexcept {
     std::sort(counts_.begin(), counts_.end(),
               [](const SizeRecord& a, const SizeRecord& b) { return a.size > b.size; });

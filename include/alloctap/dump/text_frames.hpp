@@ -21,8 +21,8 @@ inline void write_text_function(const SourceFrame& frame, DumpWriter& out) {
   if (frame.line > 0) out << ':' << frame.line;
 }
 
-/// Writes "    function   file:line   module+0xoffset", after a line for each function inlined into
-/// it. The offset is the call's address in the file.
+/// Writes " function file:line module+0xoffset". Functions inlined into it come before, one on each
+/// line. The offset is the call's address in the module's file.
 inline void write_text_frame(const FrameList& list, std::size_t index, DumpWriter& out) {
   const auto source = list.source(index);
   for (std::size_t i = 0; i + 1 < source.size(); ++i) {
@@ -40,7 +40,7 @@ inline void write_text_frame(const FrameList& list, std::size_t index, DumpWrite
   out.hex(address - module->bias) << (module->is_unloaded() ? " (unloaded)\n" : "\n");
 }
 
-/// Writes the frames of `stack`, which must be in `list`, leaf first, one for each line.
+/// Writes the frames of `stack`, leaf first, one for each line. `list` must contain the frames.
 inline void write_text_frames(const Report& report, StackId stack, const FrameList& list,
                               DumpWriter& out) {
   const auto frames = report.snapshot.table->frames(stack);

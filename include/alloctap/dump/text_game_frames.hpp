@@ -1,4 +1,4 @@
-/// Frames of a game, and budgets, in the text report.
+/// Game frames and budgets in the text report.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@
 
 namespace alloctap {
 
-/// Writes the median (rounded up to its class) and the worst frame of each measure, that frame's
-/// first stacks, and the state of each budget. Writes nothing without frames and budgets. All
-/// arguments must outlive it.
+/// Writer of each measure's median (rounded up to its histogram class) and worst frame, that
+/// frame's first stacks, and the state of each budget. Without frames and budgets, it writes
+/// nothing. All arguments must outlive this object.
 class TextGameFrames {
  public:
   static constexpr std::size_t kShownStacks = 3;

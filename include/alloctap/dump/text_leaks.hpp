@@ -15,7 +15,7 @@
 
 namespace alloctap {
 
-/// Selects which blocks of a stack a list shows.
+/// Selects the blocks of a stack that a list shows.
 enum class ListedBlocks : std::uint8_t { kLive, kDefinite, kIndirect };
 
 /// The number of listed blocks, and their bytes.
@@ -38,7 +38,7 @@ struct ListedSum {
   return {stack.live_allocations, stack.live_bytes};
 }
 
-/// Appends the `stacks` with `listed` blocks, most bytes first. Returns false if out of memory.
+/// Appends `stacks` that have `listed` blocks, most bytes first. Returns false if out of memory.
 [[nodiscard]] inline bool list_stacks(const ArenaArray<const StackSummary*>& stacks,
                                       ListedBlocks listed, ArenaArray<const StackSummary*>& list) {
   for (const StackSummary* stack : stacks) {
@@ -52,7 +52,7 @@ struct ListedSum {
   return true;
 }
 
-/// Writes the results of the reachability scan and what it could not see; nothing without a scan.
+/// Writes the results and blind spots of the reachability scan. Writes nothing without a scan.
 inline void write_scan(const ScanSummary& scan, const Leaks& leaks, DumpWriter& out) {
   if (!scan.done) return;
   const auto write_sum = [&](std::string_view how, const LiveSum& sum) {

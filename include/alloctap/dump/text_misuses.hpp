@@ -28,7 +28,7 @@ inline void write_misuse_sum(const MisuseSum& sum, DumpWriter& out) {
       << (sum.times == 1 ? " time" : " times");
 }
 
-/// Writes "Misuse     none found; checks: rear_guard=32, verify_kinds", if any is enabled.
+/// Writes "Misuse none found; checks: rear_guard=32, verify_kinds", or nothing without checks.
 inline void write_checks(const CheckSettings& checks, DumpWriter& out) {
   constexpr std::string_view kTitle = "Misuse     ";
   if (!checks.touches_all() && checks.guard_pages == 0) return;
@@ -61,7 +61,7 @@ inline void write_misuse_totals(const Snapshot& snapshot, const SortedMisuses& s
   out << "\n";
 }
 
-/// Writes a misuse: its kind, the block, and the stacks that found, freed and allocated it.
+/// Writer of a misuse: its kind, the block, and the stacks that found, freed and allocated it.
 class TextMisuse {
  public:
   TextMisuse(const Report& report, const FrameList& frames, DumpWriter& out) noexcept
@@ -135,7 +135,7 @@ class TextMisuse {
     }
   }
 
-  /// Returns the function that received the address.
+  /// Returns the name of the function that received the address.
   static std::string_view caller_of(const Misuse& misuse) noexcept {
     return misuse.access.function.empty() ? name_of(misuse.call) : misuse.access.function;
   }
@@ -154,7 +154,7 @@ class TextMisuse {
     }
   }
 
-  /// Writes the position of the call's address relative to the block around it.
+  /// Writes the position of the misused address relative to the block.
   void write_place(const Misuse& misuse) {
     const BlockHistory& block = misuse.block;
     if (!block.known) return;
@@ -259,8 +259,8 @@ class TextMisuse {
   DumpWriter& out_;
 };
 
-/// Writes the misuses that are not suppressed, in the order in which they were found. Their stacks
-/// must be in `frames`.
+/// Writes the misuses that are not suppressed, in order of detection. `frames` must contain the
+/// frames of their stacks.
 inline void write_misuses(const Report& report, const SortedMisuses& sorted,
                           const FrameList& frames, DumpWriter& out) {
   if (sorted.reported.ways == 0) return;

@@ -12,8 +12,8 @@
 
 namespace alloctap {
 
-/// Numbers distinct strings, from 0 in order of first use. Stores references: the strings must
-/// outlive it. Uses arena memory. Not thread-safe.
+/// Table of distinct strings, numbered from 0 in order of first use. Stores references to the
+/// strings, which must outlive this object. Uses arena memory. Not thread-safe.
 class TextNumbers {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -38,7 +38,7 @@ class TextNumbers {
   static constexpr std::uint32_t kEmpty = 0;
   static constexpr std::size_t kFirstSlots = 256;
 
-  /// Returns the slot of `text`, which is free if the text is new.
+  /// Returns the slot of `text`; the slot is free if `text` is new.
   std::uint32_t& slot_of(std::string_view text) noexcept {
     const std::size_t mask = slots_.size() - 1;
     std::size_t at = hash_text(text) & mask;
@@ -55,7 +55,7 @@ class TextNumbers {
   }
 
   ArenaArray<std::string_view> texts_;
-  /// Open-addressing hash table of numbers plus 1; its size is a power of two.
+  /// Open-addressing hash table of numbers plus 1; 0 is a free slot. The size is a power of two.
   ArenaArray<std::uint32_t> slots_;
 };
 

@@ -18,8 +18,8 @@
 
 namespace alloctap {
 
-/// Writes a line for each tag, each thread, and each pair of threads of which one freed the other's
-/// blocks, if recorded. The snapshot and the writer must outlive it.
+/// Writer of a line for each tag, each thread, and each pair of threads of which one freed the
+/// other's blocks, as far as recorded. The snapshot and the writer must outlive this object.
 class TextOwners {
  public:
   TextOwners(const Snapshot& snapshot, DumpWriter& out) noexcept
@@ -38,7 +38,7 @@ class TextOwners {
     return path.empty() ? std::string_view("(no tag)") : path;
   }
 
-  /// Writes a line with the tag and the thread of a stack, if it has any.
+  /// Writes a line with the tag and the thread of a stack; writes nothing if the stack has neither.
   void write_owner(StackId stack) {
     const std::string_view tag = labels_.tag(stack);
     const std::string_view thread = labels_.thread(stack);
@@ -65,7 +65,7 @@ class TextOwners {
     }
   }
 
-  /// Writes the pairs of an allocating and another freeing thread, if recorded.
+  /// Writes the pairs of an allocating thread and another, freeing thread, if recorded.
   void write_ownership() {
     if (!tells_ownership(snapshot_)) return;
     const Result<OwnershipMatrix> matrix = ownership_matrix(snapshot_);

@@ -17,22 +17,22 @@
 
 namespace alloctap {
 
-/// The inputs of a text report's sections, apart from its options.
+/// The inputs of a text report's sections, apart from the report's options.
 struct TextParts {
   const Report& report;
-  /// Most live bytes first.
+  /// Sorted by live bytes, most first.
   const ArenaArray<const StackSummary*>& stacks;
   const FrameList& frames;
   const TextPeak& peak;
-  /// Both are nullptr if stacks have no owners: then no code of `TextOwners` is compiled.
+  /// Both are nullptr if stacks have no owners. No code of `TextOwners` is then compiled.
   TextOwners* owners = nullptr;
   void (*write_owner)(TextOwners& owners, StackId stack) = nullptr;
-  /// nullptr until they are sorted.
+  /// nullptr until the misuses are sorted.
   const SortedMisuses* misuses = nullptr;
   DumpWriter& out;
 };
 
-/// Sorts misuses by the suppressions of `dump`. Returns false if out of memory.
+/// Sorts misuses into suppressed and reported ones. Returns false if out of memory.
 [[nodiscard]] inline bool sort_misuses(const TextDump& dump, const TextParts& parts,
                                        SortedMisuses& misuses) {
   const Suppressions none;

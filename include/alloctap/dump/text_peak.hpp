@@ -1,4 +1,4 @@
-/// Peak memory in the text report of a program that holds nothing.
+/// Peak memory in the text report of a program without live memory.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 
 namespace alloctap {
 
-/// The stacks that held memory at the peak, for a report without live memory. Otherwise a program
-/// that frees everything would see no stack. Control plane; uses arena memory.
+/// The stacks that held memory at the peak, for a report without live memory. Otherwise the report
+/// of a program that freed everything would show no stack. Control plane; uses arena memory.
 class TextPeak {
  public:
-  /// Selects at most `most_stacks` stacks to show; no stack if anything is live.
+  /// Selects at most `most_stacks` stacks to show, or no stack if memory is live.
   TextPeak(const Report& report, std::size_t most_stacks, DumpWriter& out)
       : report_(report), out_(out) {
     if (report.snapshot.totals.live_allocations > 0) return;
@@ -40,7 +40,7 @@ class TextPeak {
     for (std::size_t i = 0; i < shown_; ++i) visit(order_[i]->stack);
   }
 
-  /// Writes the list, or a hint which format shows stacks. `write_owner(StackId)` writes an owner.
+  /// Writes the list, or how to see stacks. `write_owner(StackId)` writes the owner of a stack.
   template <class WriteOwner>
   void write(const FrameList& frames, WriteOwner&& write_owner) const {
     const Totals& totals = report_.snapshot.totals;

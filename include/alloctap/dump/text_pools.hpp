@@ -17,8 +17,8 @@
 
 namespace alloctap {
 
-/// Writes a line for each pool, most live bytes first, and its largest stacks; nothing without
-/// pools. The snapshot must outlive it.
+/// Writer of a line for each pool, most live bytes first, with the pool's largest stacks. Without
+/// pools, it writes nothing. The snapshot must outlive this object.
 class TextPools {
  public:
   explicit TextPools(const PoolsSummary& pools) noexcept : pools_(pools) {
@@ -67,7 +67,7 @@ class TextPools {
 
   [[nodiscard]] std::size_t shown() const noexcept { return std::min(kMaxPools, order_.size()); }
 
-  /// Visits the stacks that hold most live bytes, in descending order.
+  /// Visits the pool's stacks with most live bytes, in descending order.
   template <class Visit>
   void for_each_stack(const PoolSummary& pool, Visit&& visit) const {
     const PoolStackSummary* last = nullptr;

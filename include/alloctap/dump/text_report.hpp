@@ -26,7 +26,7 @@
 
 namespace alloctap {
 
-/// Writes a `TextDump`; its base class is a copy of the options.
+/// Writer of a `TextDump`. The base class is a copy of the options.
 class TextDumpWriter : public TextDump {
  public:
   explicit TextDumpWriter(const TextDump& options) noexcept : TextDump(options) {}
@@ -71,7 +71,7 @@ class TextDumpWriter : public TextDump {
     const TextSections& sections;
   };
 
-  /// Writes the sections from misuse to stacks. Returns false if out of memory for sorting them.
+  /// Writes the sections from misuse to stacks. Returns false if out of memory for sorting misuses.
   [[nodiscard]] bool write_sections(const TextSections& sections, TextParts parts) const {
     SortedMisuses misuses;
     if (sections.write_misuses != nullptr) {
@@ -104,7 +104,7 @@ class TextDumpWriter : public TextDump {
     }
   }
 
-  /// Writes the stacks that hold live memory; if nothing is live, those of the peak.
+  /// Writes the stacks that hold live memory, or those of the peak if no memory is live.
   void write_live(const TextParts& parts) const {
     write_stacks(kLiveTitle, parts, parts.stacks);
     parts.peak.write(parts.frames, [&parts](StackId stack) {
@@ -131,7 +131,7 @@ class TextDumpWriter : public TextDump {
     write_sampling(report.snapshot, out);
   }
 
-  /// Writes a space for each end of an argument or a line.
+  /// Writes `command` with a space in place of each '\0' and line break.
   static void write_command_line(std::string_view command, DumpWriter& out) {
     constexpr std::string_view kEnds("\0\n", 2);
     while (!command.empty()) {
@@ -202,7 +202,7 @@ class TextDumpWriter : public TextDump {
     }
   }
 
-  /// Returns whether a tenth of all unwinds by unwind tables, or more, ended early.
+  /// Returns whether at least a tenth of all unwinds by unwind tables ended early.
   static bool misses_unwind_tables(const Report& report) noexcept {
     constexpr std::uint64_t kOneIn = 10;
     const std::uint64_t failed = report.snapshot.account.failed_unwinds;
@@ -236,7 +236,7 @@ class TextDumpWriter : public TextDump {
   using StackOrder = ArenaArray<const StackSummary*>;
   using MappingOrder = ArenaArray<const MappingSummary*>;
 
-  /// Lists stacks that are shown or may match rules. Only they are symbolized, which is slow.
+  /// Returns stacks that are shown or may match rules. Others are not symbolized, to save time.
   ArenaArray<StackId> shown_stacks(const Report& report, const TextSections& sections,
                                    const StackOrder& stacks, const MappingOrder& mappings,
                                    const TextPeak& peak, DumpWriter& out) const {
@@ -315,7 +315,7 @@ class TextDumpWriter : public TextDump {
     }
   }
 
-  /// Returns the `summaries` with live bytes, most first.
+  /// Returns the `summaries` with live bytes, most bytes first.
   template <class Summary>
   static ArenaArray<const Summary*> most_first(const ArenaArray<Summary>& summaries,
                                                DumpWriter& out) {

@@ -16,7 +16,7 @@
 
 namespace alloctap {
 
-/// Writes how much a rule matched: blocks and bytes, or ways and times.
+/// Writes how much a rule matched: blocks and bytes of leaks, or ways and times of misuses.
 inline void write_matched(const LiveSum& sum, DumpWriter& out) {
   out << with_commas(sum.live_allocations) << "  " << human_bytes(sum.live_bytes);
 }
@@ -26,7 +26,7 @@ inline void write_matched(const MisuseSum& sum, DumpWriter& out) {
 [[nodiscard]] constexpr bool has_matched(const LiveSum& sum) noexcept { return sum.stacks > 0; }
 [[nodiscard]] constexpr bool has_matched(const MisuseSum& sum) noexcept { return sum.ways > 0; }
 
-/// Writes lists of rules; `sums[i]` is what `rules[i]` matched.
+/// Writer of lists of rules. `sums[i]` is what `rules[i]` matched.
 template <class Sum>
 class TextRules {
  public:
@@ -34,7 +34,7 @@ class TextRules {
             DumpWriter& out) noexcept
       : rules_(rules), sums_(sums), out_(out) {}
 
-  /// Writes the rules that matched, under `title`: allow-list rules if `only`, else suppressions.
+  /// Writes the allow-list rules (if `only`) or suppressions that matched, under `title`.
   void write_matching(std::string_view title, bool only) {
     bool first = true;
     for (std::size_t i = 0; i < rules_.size(); ++i) {
@@ -53,7 +53,7 @@ class TextRules {
                         [](const Sum& sum) { return has_matched(sum); });
   }
 
-  /// Writes the rules that matched nothing and can be deleted.
+  /// Writes the rules that matched nothing and so can be deleted.
   void write_idle() {
     for (std::size_t i = 0; i < rules_.size(); ++i) {
       if (has_matched(sums_[i])) continue;
@@ -74,8 +74,8 @@ class TextRules {
   DumpWriter& out_;
 };
 
-/// Writes all rules: what they suppressed, what they let through, and those that matched nothing.
-/// Leaves out leak rules if `leaks` is nullptr: leaks were not requested.
+/// Writes what rules suppressed, what allow-list rules let through, and rules that matched nothing.
+/// If leaks were not requested, `leaks` is nullptr and leak rules are left out.
 inline void write_rules(const Suppressions& suppressions, const Leaks* leaks,
                         const SortedMisuses& misuses, DumpWriter& out) {
   const ArenaArray<LiveSum> none;

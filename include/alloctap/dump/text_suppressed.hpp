@@ -6,7 +6,7 @@ namespace alloctap {
 struct TextDump;
 struct TextParts;
 
-/// Writes them in place of the live stacks; compiled only if a program sets suppressions.
+/// Writes leaks and suppressions in place of live stacks; compiled only if suppressions are set.
 void write_suppressed_text(const TextDump& dump, const TextParts& parts);
 
 }  // namespace alloctap

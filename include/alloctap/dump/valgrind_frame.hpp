@@ -14,7 +14,7 @@
 namespace alloctap {
 
 /// The text "0xADDRESS: function (file:line)", or "0xADDRESS: function (in module)" if the file is
-/// unknown. The placeholder of an unknown stack has only its label. Cut at 4096 bytes.
+/// unknown. For the placeholder of an unknown stack, only its label. Text is cut at 4096 bytes.
 class ValgrindFrame {
  public:
   ValgrindFrame(const LabelledFrame& frame, const CodeAddress& place) noexcept {

@@ -10,12 +10,12 @@
 
 namespace alloctap {
 
-/// Writes words with a space between them. A word that would end beyond `kWidth` begins a new line,
-/// indented to the first word. Escapes what is not printable. A longer word has a line of its own.
-/// Control plane.
+/// Writer of words with a space between them. A word that would end beyond `kWidth` begins a new
+/// line, indented to the first word. A word longer than a line has a line of its own. Escapes
+/// characters that are not printable. Control plane.
 class WrappedText {
  public:
-  /// In characters.
+  /// The width of a line in characters.
   static constexpr std::size_t kWidth = 100;
 
   /// `indent` is the number of characters that the line already has.
@@ -48,7 +48,7 @@ class WrappedText {
 
   DumpWriter& out_;
   std::size_t indent_;
-  /// 0 before the first word.
+  /// Current length of the line; 0 before the first word.
   std::size_t column_ = 0;
 };
 

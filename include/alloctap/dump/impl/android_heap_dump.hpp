@@ -13,7 +13,7 @@
 
 namespace alloctap {
 
-/// Writes an `AndroidHeapDump`; its base class is a copy of the options.
+/// Implements `AndroidHeapDump::write`. The base class is a copy of the options.
 class AndroidHeapDumpWriter : public AndroidHeapDump {
  public:
   explicit AndroidHeapDumpWriter(const AndroidHeapDump& options) noexcept
@@ -34,13 +34,13 @@ class AndroidHeapDumpWriter : public AndroidHeapDump {
   static void write_head(const Report& report, const SizeRecords& sizes, DumpWriter& out) {
     std::uint64_t total = 0;
     for (const SizeRecord& record : sizes.records()) total += record.size * record.count;
-    // bionic writes 'unknown' if it does not know the fingerprint.
+    // bionic also writes 'unknown' if it does not know the fingerprint.
     out << "Android Native Heap Dump v1.2\n\nBuild fingerprint: 'unknown'\n\nTotal memory: "
         << total << "\nAllocation records: " << sizes.records().size()
         << "\nBacktrace size: " << report.backend.max_frames << "\n\n";
   }
 
-  /// Writes a record. "z 1" marks an application's own memory, not inherited from its zygote.
+  /// Writes a record. "z 1" marks memory that the application allocated, not its zygote.
   void write_record(const Report& report, const FrameLabels& labels, const SizeRecord& record,
                     DumpWriter& out) const {
     out << "z 1  sz " << record.size << "  num " << record.count << "  bt";
@@ -56,7 +56,7 @@ class AndroidHeapDumpWriter : public AndroidHeapDump {
     out << '\n';
   }
 
-  /// Writes {"path" address "function" offset}.
+  /// Writes {"path" address "function" offset} for frame number `index`.
   static void write_place(const FrameLabels& labels, std::size_t index, DumpWriter& out) {
     const auto [address, module] = labels.list().place(index);
     const auto source = labels.list().source(index);
@@ -69,7 +69,7 @@ class AndroidHeapDumpWriter : public AndroidHeapDump {
     out << "\" 0}";
   }
 
-  /// Writes text; replaces characters that would end it or the line.
+  /// Writes `text`. Replaces characters that would end the string or the line.
   static void write_text(std::string_view text, DumpWriter& out) {
     for (const char character : text) {
       const bool control = static_cast<unsigned char>(character) < 0x20;
@@ -77,7 +77,7 @@ class AndroidHeapDumpWriter : public AndroidHeapDump {
     }
   }
 
-  /// Writes lines of proc(5)'s maps. Omits unloaded modules: others may have their ranges.
+  /// Writes lines of proc(5)'s maps. Omits unloaded modules: loaded ones may have their addresses.
   static void write_map(const Report& report, DumpWriter& out) {
     out << "MAPS\n";
     for (const Module& module : report.modules.loaded()) {

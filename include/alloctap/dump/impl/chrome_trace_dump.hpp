@@ -19,9 +19,9 @@
 
 namespace alloctap {
 
-/// Writes a `ChromeTraceDump`.
+/// Implements `ChromeTraceDump::write`.
 class ChromeTraceWriting {
-  /// An item of the trace: an index into one of the snapshot's arrays.
+  /// An event of the trace, as an index into one of the snapshot's arrays.
   struct Moment {
     enum class Kind : std::uint8_t { kPoint, kFrame, kMarker, kPeak, kEnd };
 
@@ -131,7 +131,7 @@ class ChromeTraceWriting {
     write_counter("live blocks", blocks);
   }
 
-  /// Writes the frame's slice, and counters that keep their value until the next frame.
+  /// Writes a game frame's slice and counters. A counter keeps its value until the next game frame.
   void write_frame(const FrameSummary& frame) {
     ShortText name;
     name.append("frame ");
@@ -195,7 +195,7 @@ class ChromeTraceWriting {
     json_.end_object();
   }
 
-  /// Returns the process id, which is also the id of its first thread.
+  /// Returns the process id, which is also the id of the process's first thread.
   [[nodiscard]] std::uint64_t process() const noexcept {
     return static_cast<std::uint64_t>(report_.program.pid);
   }

@@ -17,7 +17,7 @@
 
 namespace alloctap {
 
-/// Writes a `DhatDump`.
+/// Implements `DhatDump::write`.
 class DhatWriting {
   /// A program point: the sums of all stacks with one path.
   struct Point {
@@ -59,7 +59,7 @@ class DhatWriting {
     return complete;
   }
 
-  /// Adds one point for each path, because the viewer refuses two points with equal frames.
+  /// Adds one point for each distinct path, because the viewer refuses points with equal frames.
   bool add_points() noexcept {
     const auto& stacks = report_.snapshot.stacks;
     ArenaArray<PathTree::Node> paths;
@@ -67,7 +67,7 @@ class DhatWriting {
       const PathTree::Node path = paths_.add_root_first(stack.stack);
       if (path == PathTree::kNone || !paths.push_back(path)) return false;
     }
-    // Indexed by path: the number of its point plus 1.
+    // Indexed by path node: the number of the path's point plus 1.
     ArenaArray<std::uint32_t> points;
     if (!points.resize(std::size_t{paths_.tree().last()} + 1)) return false;
     for (std::size_t i = 0; i < stacks.size(); ++i) {
@@ -115,7 +115,7 @@ class DhatWriting {
     json_.value(truth);
   }
 
-  /// Writes the command line with spaces for '\0', cut at 4096 bytes.
+  /// Writes the command line with a space in place of each '\0', cut at 4096 bytes.
   void write_command() {
     const ProgramInfo& program = report_.program;
     char command[4096];
@@ -183,7 +183,7 @@ class DhatWriting {
   DumpWriter& out_;
   JsonBuilder json_;
   CallPaths paths_;
-  /// Indexed by call: the number of its innermost function in the table.
+  /// Indexed by call: the number of the call's innermost function in the function table.
   ArenaArray<std::uint32_t> first_functions_;
   ArenaArray<Point> points_;
 };

@@ -15,7 +15,7 @@
 
 namespace alloctap {
 
-/// Writes a `FoldedDump`; its base class is a copy of the options.
+/// Implements `FoldedDump::write`. The base class is a copy of the options.
 class FoldedDumpWriter : public FoldedDump {
  public:
   explicit FoldedDumpWriter(const FoldedDump& options) noexcept : FoldedDump(options) {}
@@ -40,7 +40,7 @@ class FoldedDumpWriter : public FoldedDump {
   }
 
  private:
-  /// Returns the earlier count. Both snapshots ascend by StackId; the later one has all stacks.
+  /// Returns the earlier count of `stack`. Call it in ascending order of ids: it merges two lists.
   std::uint64_t count_before(StackId stack, std::size_t& next) const noexcept {
     if (before == nullptr || next == before->stacks.size()) return 0;
     const StackSummary& candidate = before->stacks[next];
@@ -60,7 +60,7 @@ class FoldedDumpWriter : public FoldedDump {
     });
   }
 
-  /// Writes a name; replaces characters that would end the frame or the line.
+  /// Writes a name. Replaces characters that would end the frame or the line.
   static void write_name(std::string_view name, DumpWriter& out) {
     constexpr std::string_view kSpecial = ";\n\r";
     for (std::size_t end = name.find_first_of(kSpecial); end != name.npos;

@@ -20,7 +20,7 @@
 
 namespace alloctap {
 
-/// Writes a `HeaptrackDump`; its base class is a copy of the options.
+/// Implements `HeaptrackDump::write`. The base class is a copy of the options.
 class HeaptrackDumpWriter : public HeaptrackDump {
  public:
   explicit HeaptrackDumpWriter(const HeaptrackDump& options) noexcept : HeaptrackDump(options) {}
@@ -78,7 +78,7 @@ class HeaptrackDumpWriter : public HeaptrackDump {
     lines.line('I', std::uint64_t{os::page_size()}, kPagesAreUnknown);
   }
 
-  /// Writes all blocks that were freed, and the peak. Returns false if out of memory.
+  /// Writes the freed blocks and the peak. Returns false if out of memory.
   bool write_past(const Snapshot& snapshot, const HeaptrackTraces& traces,
                   const HeaptrackPlan& plan, HeaptrackLines& lines, HeaptrackEvents& events) const {
     constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::max();

@@ -10,7 +10,7 @@
 
 namespace alloctap {
 
-/// Writes an `HtmlDump`; its base class is a copy of the options.
+/// Implements `HtmlDump::write`. The base class is a copy of the options.
 class HtmlDumpWriter : public HtmlDump {
  public:
   explicit HtmlDumpWriter(const HtmlDump& options) noexcept : HtmlDump(options) {}

@@ -31,7 +31,7 @@
 
 namespace alloctap {
 
-/// Writes a `JsonDump`.
+/// Implements `JsonDump::write`.
 class JsonWriting {
  public:
   JsonWriting(const Report& report, const Suppressions& suppressions, bool asks_for_leaks,
@@ -164,8 +164,8 @@ class JsonWriting {
     json_.end_array();
   }
 
-  /// Writes inlined functions as a separate list, so that readers that ignore it see the function
-  /// that contains the code.
+  /// Writes inlined functions as a separate list. A reader that ignores the list sees the function
+  /// that they are inlined into.
   void write_source(std::span<const SourceFrame> source) {
     const SourceFrame real = source.empty() ? SourceFrame() : source.back();
     write_place(real);
@@ -294,7 +294,7 @@ class JsonWriting {
   const Suppressions& suppressions_;
   bool asks_for_leaks_;
   OwnerLabels owners_;
-  /// nullopt unless leaks are requested.
+  /// nullopt if leaks are not requested.
   std::optional<Leaks> leaks_;
   DumpWriter& out_;
   JsonBuilder json_;

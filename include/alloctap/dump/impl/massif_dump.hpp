@@ -16,7 +16,7 @@
 
 namespace alloctap {
 
-/// Writes a `MassifDump`.
+/// Implements `MassifDump::write`.
 class MassifWriting {
  public:
   MassifWriting(const MassifDump& options, const Report& report, DumpWriter& out) noexcept
@@ -78,7 +78,7 @@ class MassifWriting {
   void write_snapshot(std::int64_t time_ns, std::uint64_t bytes, std::string_view tree) {
     constexpr std::int64_t kNanosecondsPerMillisecond = 1'000'000;
     if (snapshots_ == 0) start_ns_ = time_ns;
-    // Readers need the last snapshot to be the latest, but clocks can be set back.
+    // Readers need the last snapshot to have the latest time, but clocks can be set back.
     latest_ns_ = std::max(latest_ns_, time_ns - start_ns_);
     out_ << "#-----------\nsnapshot=" << snapshots_++ << "\n#-----------\n"
          << "time=" << latest_ns_ / kNanosecondsPerMillisecond << "\nmem_heap_B=" << bytes

@@ -18,7 +18,7 @@
 
 namespace alloctap {
 
-/// Writes a `MatrixDump`.
+/// Implements `MatrixDump::write`.
 class MatrixWriting {
  public:
   MatrixWriting(const MatrixDump& options, const Report& report, DumpWriter& out)
@@ -92,7 +92,7 @@ class MatrixWriting {
     json_.end_array();
   }
 
-  /// Returns the stack as text. A module's path is written only if the previous frame's differs.
+  /// Returns the stack as text. Omits a module's path if it equals that of the previous frame.
   [[nodiscard]] std::string_view brief(StackId stack) {
     text_.clear();
     const Module* last = nullptr;

@@ -18,7 +18,7 @@
 
 namespace alloctap {
 
-/// Writes a `MatrixLogDump`.
+/// Implements `MatrixLogDump::write`.
 class MatrixLogWriting {
  public:
   MatrixLogWriting(const MatrixLogDump& options, const Report& report, DumpWriter& out)
@@ -49,7 +49,7 @@ class MatrixLogWriting {
  private:
   static constexpr std::string_view kRule = "---------------------------------------------------\n";
 
-  /// Writes bytes, right-aligned in ten characters.
+  /// Writes `bytes`, right-aligned in ten characters.
   void write_bytes(std::uint64_t bytes) {
     std::array<char, 24> digits{};
     const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), bytes).ptr;

@@ -21,7 +21,7 @@
 
 namespace alloctap {
 
-/// ".partial." and numbers: what the name of a partial file has after that of the report.
+/// Suffix that makes a report's name that of its partial file: ".partial." and numbers.
 class PartialSuffix {
  public:
   void append(char character) noexcept { text_[length_++] = character; }
@@ -48,10 +48,10 @@ class OutputFile {
   ~OutputFile() { discard(); }
 
   Status open() {
-    // The system would take the part before it as the path.
+    // The system would take the text before the NUL as the path.
     if (has_nul_) return Status::invalid_argument("dump: a path with a NUL character");
     if (!has_path_) return has_no_path();
-    // The file of an aborted dump is still open, and some systems cannot remove open files.
+    // The partial file of an aborted dump is still open, and some systems cannot remove open files.
     discard();
     const os::FollowedPath followed(path_.data());
     if (followed.error() != 0) return failed("open", followed.error());
@@ -97,7 +97,7 @@ class OutputFile {
     return true;
   }
 
-  /// Sets the paths of the file that `path` leads to and of the partial file beside it.
+  /// Sets `target_path_` to `path`, and `partial_path_` to a name beside it.
   bool name_files(std::string_view path) noexcept {
     return assign(target_path_, path) && (direct_ || name_partial_file(path));
   }
@@ -109,7 +109,7 @@ class OutputFile {
   }
 
   int create_partial_file() noexcept {
-    // A file of that name is left over from a dead process that had this process's id.
+    // An existing file is left over from a dead process that had this process's id.
     os::remove_file(partial_path_.data());
     int error = 0;
     file_ = os::create_like(partial_path_.data(), target_path_.data(), error);
@@ -117,13 +117,13 @@ class OutputFile {
     return error;
   }
 
-  /// Appends ".partial." and the process id, which is unique. Searches by extension miss the file.
-  /// A name that gets too long is cut and told from others by its hash.
+  /// Appends ".partial." and the process id, so searches by extension miss the file. Cuts a name
+  /// that would get too long, and appends the name's hash to keep it unique.
   bool name_partial_file(std::string_view path) noexcept {
     const std::string_view name = path.substr(path.find_last_of(os::kPathSeparators) + 1);
     PartialSuffix suffix;
     suffix.append(static_cast<std::uint32_t>(os::current_process_id()));
-    // A name that is too long itself stays so, and the system refuses it before the dump.
+    // A name too long by itself is not cut, so that the system refuses it before the dump.
     const bool is_cut = name.size() <= os::kMaxFileNameBytes &&
                         name.size() + suffix.text().size() > os::kMaxFileNameBytes;
     if (is_cut) {
@@ -149,9 +149,9 @@ class OutputFile {
     partial_exists_ = false;
   }
 
-  /// As the program gave it.
+  /// The path that the program gave.
   Path path_;
-  /// Where the links of `path_` lead.
+  /// `path_` with symbolic links resolved.
   Path target_path_;
   Path partial_path_;
   os::File file_;

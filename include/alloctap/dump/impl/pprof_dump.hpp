@@ -20,7 +20,7 @@
 
 namespace alloctap {
 
-/// Writes a `PprofDump`.
+/// Implements `PprofDump::write`.
 class PprofWriting {
  public:
   PprofWriting(const Report& report, DumpWriter& out)
@@ -51,7 +51,7 @@ class PprofWriting {
     });
   }
 
-  /// Writes sample types and the period: the mean sampling interval, or 1 if every byte counts.
+  /// Writes sample types and the period: the mean sampling interval, or 1 if not sampled by bytes.
   void write_types() {
     write_type(pprof::Profile::kSampleType, "alloc_objects", "count");
     write_type(pprof::Profile::kSampleType, "alloc_space", "bytes");
@@ -64,7 +64,7 @@ class PprofWriting {
     stream_.add_number(pprof::Profile::kTimeNanos, report_.snapshot.time_ns);
   }
 
-  /// Allocations and their bytes, live allocations and their bytes.
+  /// The values of a sample: allocations, allocated bytes, live allocations, live bytes.
   using Values = std::array<std::uint64_t, 4>;
 
   void write_stack(const StackSummary& stack) {
@@ -133,7 +133,7 @@ class PprofWriting {
   FrameLabels labels_;
   SizeRecords sizes_;
   OwnerLabels owners_;
-  /// Declared before `stream_`, which refers to its strings.
+  /// Must be declared before `stream_`, which refers to its strings.
   AccountList account_;
   pprof::Stream stream_;
   pprof::Code code_{report_, labels_, stream_};

@@ -23,7 +23,7 @@
 
 namespace alloctap {
 
-/// Writes a `RecordDump`.
+/// Implements `RecordDump::write`.
 class RecordWriting {
  public:
   RecordWriting(const Report& report, DumpWriter& out)
@@ -59,7 +59,7 @@ class RecordWriting {
  private:
   using enum RecordKind;
 
-  /// Lists the stacks that any table of the record refers to.
+  /// Collects the stacks that any table of the recording refers to.
   bool list_stacks() noexcept {
     bool complete = true;
     const auto add = [&](const auto& summaries) {
@@ -108,7 +108,7 @@ class RecordWriting {
         add(key.text(buffer), number);
       }
     });
-    // There is no such row if the tracker has no tags.
+    // The row is missing if the tracker has no tags.
     if (snapshot_.tags != nullptr) add("tags", snapshot_.tags->end_id() - 1);
     record_.end_table();
   }
@@ -129,7 +129,7 @@ class RecordWriting {
     record_.end_table();
   }
 
-  /// Writes "frames"; `module` is the number of the module's row plus 1, or 0 without a module.
+  /// Writes table "frames". `module` is the number of the module's row plus 1, or 0 if unknown.
   void write_frames(const FrameList& frames) {
     record_.begin_table("frames", {{kNumber, "address"}, {kNumber, "module"}});
     for (std::size_t i = 0; i < frames.size(); ++i) {
@@ -140,8 +140,8 @@ class RecordWriting {
     record_.end_table();
   }
 
-  /// Writes "functions"; `frame` is a row number. Functions of one frame are adjacent, innermost
-  /// first.
+  /// Writes table "functions". `frame` is the number of a row of "frames". Functions of one frame
+  /// are adjacent, innermost first.
   void write_functions(const FrameList& frames) {
     record_.begin_table(
         "functions", {{kNumber, "frame"}, {kText, "function"}, {kText, "file"}, {kNumber, "line"}});
@@ -153,7 +153,7 @@ class RecordWriting {
     record_.end_table();
   }
 
-  /// Writes "stacks"; `frames` are row numbers, leaf first.
+  /// Writes table "stacks". `frames` are numbers of rows of "frames", leaf first.
   void write_stacks(const FrameList& frames) {
     record_.begin_table(
         "stacks", {{kNumber, "id"}, {kList, "frames"}, {kNumber, "tag"}, {kNumber, "thread"}});

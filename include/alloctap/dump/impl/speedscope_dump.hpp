@@ -18,7 +18,7 @@
 
 namespace alloctap {
 
-/// Writes a `SpeedscopeDump`.
+/// Implements `SpeedscopeDump::write`.
 class SpeedscopeWriting {
   struct View {
     StackCount count;
@@ -55,8 +55,8 @@ class SpeedscopeWriting {
  private:
   static constexpr std::string_view kExporter = "alloctap";
 
-  /// Numbers all functions before writing: the table precedes what refers to it, for streaming
-  /// readers. Four profiles share it.
+  /// Numbers all functions before writing, because streaming readers need the function table first.
+  /// The four profiles share the table.
   [[nodiscard]] bool number_functions() {
     bool complete = numbers_.resize(labels_.size());
     for (const StackSummary& stack : report_.snapshot.stacks) {
@@ -142,10 +142,10 @@ class SpeedscopeWriting {
   FrameLabels labels_;
   AccountList account_;
   FunctionNumbers functions_;
-  /// Indexed by frame of `labels_`: the number of its function plus 1, or 0 if not numbered yet.
+  /// Indexed by frame of `labels_`: its function's number plus 1, or 0 if not numbered yet.
   ArenaArray<std::uint32_t> numbers_;
-  /// The functions of all stacks, one stack after the other, and the index at which each stack
-  /// starts.
+  /// The functions of all stacks, one stack after the other, and the index in `frames_` at which
+  /// each stack starts.
   ArenaArray<std::uint32_t> frames_;
   ArenaArray<std::size_t> starts_;
   bool lacks_number_ = false;
