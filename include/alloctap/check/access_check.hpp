@@ -13,21 +13,21 @@
 
 namespace alloctap {
 
-/// The kind of an invalid access, and the record of the block it concerns.
+/// The kind of an invalid access, and the number of the block that the access concerns.
 struct AccessFault {
   MisuseKind kind = MisuseKind::kReadBehind;
   BlockPool::Number block = BlockPool::kNone;
 };
 
-/// Checks memory accesses against the tracked blocks and logs faults. Each block has `expand`
-/// usable bytes behind the requested ones. Thread-safe; runs inside malloc.
+/// Checks memory accesses against the tracked blocks and logs faults. A program may use `expand`
+/// bytes more of each block than it requested. Thread-safe; runs inside malloc.
 class AccessCheck {
  public:
   AccessCheck(CheckedBlocks& blocks, BlockFaults& faults, std::size_t expand) noexcept
       : blocks_(blocks), faults_(faults), expand_(expand) {}
 
-  /// Returns nullopt if the range lies within one live block or touches no known block. Freed
-  /// blocks count only while quarantined: afterwards the allocator may have reused their memory.
+  /// Returns nullopt if the range lies within one live block or touches no known block. Reports
+  /// accesses to freed blocks only while the block is quarantined. Later its memory may be reused.
   [[nodiscard]] std::optional<AccessFault> find_fault(const MemoryAccess& access) noexcept {
     if (access.bytes == 0) return std::nullopt;
     const std::uintptr_t end = access.address + access.bytes;
@@ -83,7 +83,7 @@ class AccessCheck {
     return is_live(number) || blocks_[number].kept.load(std::memory_order_relaxed);
   }
 
-  /// Returns a fault if a range that begins outside all blocks reaches into a live one.
+  /// Returns a fault if the range begins outside all blocks but ends in a live one.
   std::optional<AccessFault> find_block_ahead(const MemoryAccess& access,
                                               std::uintptr_t end) noexcept {
     const Number number = blocks_.first_between(access.address, end);

@@ -9,8 +9,7 @@
 namespace alloctap {
 
 /// Calls `visit(std::string_view name, std::uint64_t value)` for each enabled check. `value` is 0
-/// for a check without a number, or one that covers whole blocks. Runs on any thread; inside malloc
-/// if `visit` may run there.
+/// if the check has no number or covers whole blocks. May run inside malloc if `visit` may.
 template <class Visit>
 void for_each_active_check(const CheckSettings& settings, Visit&& visit) {
   const auto visit_number = [&visit](std::string_view name, std::uint64_t value) {

@@ -26,9 +26,9 @@
 namespace alloctap {
 
 /// Implements the functions of `CheckingSink` for a tracker. Callers pass the stack, thread and
-/// time of the call (`BlockCall`) and act on the faults found. Thread-safe; runs inside malloc,
-/// within a `RecordingScope`, except `sweep`, which requires a stopped world. Constant-initialized,
-/// never destroyed.
+/// time of the call (`BlockCall`). They report the faults that the functions add to `found`.
+/// Thread-safe; runs inside malloc, within a `RecordingScope`. Only `sweep` needs a stopped world.
+/// Constant-initialized, never destroyed.
 template <CheckPolicy Policy>
 class BlockChecker {
  public:
@@ -40,7 +40,7 @@ class BlockChecker {
 
   [[nodiscard]] GuardedBlocks& guarded() noexcept { return guards_; }
 
-  /// Returns whether checks may apply to `pointer`; if not, callers skip the functions below.
+  /// Returns whether a check may apply to `pointer`. If false, callers skip all functions below.
   [[nodiscard]] bool is_checked(const void* pointer) const noexcept {
     return settings().blocks || guards_.contains(pointer);
   }
@@ -50,7 +50,7 @@ class BlockChecker {
     return settings().guard_pages != 0 && guards_.contains(address);
   }
 
-  /// Returns a plan beside a guard page, without a `place` if the pool is full.
+  /// Plans a block beside a guard page. The result has a null `place` if no such page is available.
   [[nodiscard]] BlockPlan place(const AllocationRequest& wanted, std::uint32_t hint) noexcept {
     return guards_.place(settings(), wanted, blocks_.pool(), hint);
   }
@@ -66,7 +66,8 @@ class BlockChecker {
     if (plan.number != BlockPool::kNone) blocks_.pool().give_back(plan.number, hint);
   }
 
-  /// Returns the pointer that the program gets. Returns `raw` if the block cannot be tracked.
+  /// Completes a planned block that the allocator returned at `raw`. Returns the program's pointer,
+  /// which is `raw` if the block cannot be tracked.
   [[nodiscard]] void* adopt(const BlockPlan& plan, void* raw, const AllocationRequest& wanted,
                             const BlockCall& call) noexcept {
     if (plan.place != nullptr) {
@@ -114,8 +115,8 @@ class BlockChecker {
     return plan;
   }
 
-  /// Returns false if the allocator must not free the block that `release` ended: it is
-  /// quarantined, or returned to the guard-page pool.
+  /// Quarantines a block that `release` ended, or returns it to the guard-page pool. Returns true
+  /// if it did neither, so that the caller must free the block at the allocator.
   [[nodiscard]] bool retire(const ReleasePlan& plan, std::uint32_t hint) noexcept {
     CheckedBlock& block = blocks_[plan.number];
     if (block.guarded) {
@@ -132,11 +133,11 @@ class BlockChecker {
     return true;
   }
 
-  /// Returns whether `evict` has work to do.
+  /// Returns whether the quarantine exceeds its limits, so that the caller must call `evict`.
   [[nodiscard]] bool is_overfull() const noexcept { return kept_.is_overfull(); }
 
-  /// Sets `plan` to free the oldest quarantined block. Returns false if the quarantine is within
-  /// its limits.
+  /// Removes the oldest block from the quarantine and sets `plan` to free it. Returns false if the
+  /// quarantine is within its limits.
   [[nodiscard]] bool evict(ReleasePlan& plan, const BlockCall& call, FoundMisuses& found) noexcept {
     const std::lock_guard hold(lock_);
     if (!is_overfull()) return false;
@@ -148,7 +149,7 @@ class BlockChecker {
     return true;
   }
 
-  /// Checks a block that is to be reallocated, without changing it.
+  /// Checks a block before its reallocation. Changes neither the block nor its record.
   [[nodiscard]] BlockLookup before_reallocate(const DeallocationEvent& gone, const BlockCall& call,
                                               FoundMisuses& found) noexcept {
     const BlockLookup live = extent(gone.pointer);
@@ -159,7 +160,7 @@ class BlockChecker {
                            : BlockLookup::Verdict::kUnknown};
   }
 
-  /// Checks a pointer that the program passes to `function`, such as malloc_usable_size.
+  /// Checks a pointer that the program passes to the query `function`, such as malloc_usable_size.
   [[nodiscard]] BlockLookup before_measure(const void* pointer, std::string_view function,
                                            const BlockCall& call, FoundMisuses& found) noexcept {
     const BlockLookup live = extent(pointer);
@@ -181,20 +182,20 @@ class BlockChecker {
             .block = blocks_[number].guarded ? nullptr : blocks_[number].raw()};
   }
 
-  /// Returns a checker for memory accesses, which refers to this object.
+  /// Returns a checker for memory accesses. The checker must not outlive this object.
   [[nodiscard]] AccessCheck accesses() noexcept { return {blocks_, faults_, settings().expand}; }
 
-  /// Registers `pointer` as a valid block that is not checked.
+  /// Registers `pointer` as a valid block that is not checked, so that its free is no fault.
   void register_unchecked_block(const void* pointer) noexcept {
     if (settings().blocks) blocks_.register_unchecked_block(pointer);
   }
 
-  /// Unregisters `pointer`. Returns false if blocks are checked and it was not registered.
+  /// Unregisters `pointer`. Returns false if blocks are checked and `pointer` was not registered.
   [[nodiscard]] bool forget_unchecked(const void* pointer) noexcept {
     return !settings().blocks || blocks_.take_unchecked(pointer);
   }
 
-  /// Returns whether `release` would refuse `pointer` as unknown.
+  /// Returns whether `release` would report `pointer` as an unknown address.
   [[nodiscard]] bool is_unknown_block(const void* pointer) noexcept {
     return settings().blocks && settings().unknown_pointers && !guards(pointer) &&
            blocks_.is_unknown_block(pointer);
@@ -213,7 +214,7 @@ class BlockChecker {
         .end_next(gone, cursor, call, found);
   }
 
-  /// Releases a block that the tracker itself frees: no checks, no history.
+  /// Returns how to free a block that the tracker itself frees. No checks, no history.
   [[nodiscard]] ReleasePlan release_unchecked(const void* pointer) noexcept {
     if (!is_checked(pointer)) return {};
     if (guards(pointer)) return release_placed(pointer);
@@ -232,7 +233,8 @@ class BlockChecker {
     BlockSweep(settings(), faults_, call, found).look_at(blocks_, kept_);
   }
 
-  /// Returns the history of the block nearest to an address; `known` is false if no block is near.
+  /// Returns the history of the block around an address, or nearest to it in the guard-page pool.
+  /// Its `known` is false if no block was found.
   [[nodiscard]] BlockHistory story_around(const void* pointer) noexcept {
     if (!guards(pointer)) return blocks_.story_around(pointer);
     const Number number = guards_.nearest(pointer, blocks_.pool());
@@ -240,8 +242,7 @@ class BlockChecker {
   }
 
   /// Logs an access that hit a guard page. Returns false if no block is near, or if the program
-  /// itself changed the pages. May run in a signal handler. Precondition: `guards` returns true for
-  /// the address.
+  /// itself changed the pages (mprotect). May run in a signal handler. Requires `guards(address)`.
   [[nodiscard]] bool note_fault(const os::MemoryFault& fault, const BlockCall& call,
                                 FoundMisuses& found) noexcept {
     const auto* const address = reinterpret_cast<const void*>(fault.address);
@@ -282,7 +283,8 @@ class BlockChecker {
     return {.action = ReleasePlan::Action::kRefuse};
   }
 
-  /// Classifies an address at which no live block begins; `story` is the block around it.
+  /// Returns the fault of a pointer where no live block begins; `story` is that of the block
+  /// around.
   [[nodiscard]] std::optional<MisuseKind> find_pointer_fault(
       const void* pointer, const BlockHistory& story) const noexcept {
     if (story.known && !story.freed) return MisuseKind::kInteriorPointer;

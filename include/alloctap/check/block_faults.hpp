@@ -13,24 +13,24 @@
 
 namespace alloctap {
 
-/// Detects faults of blocks during the call `call` and logs them; a call without a stack means a
-/// sweep. Logging functions return what `MisuseLog::add` returns. Thread-safe; runs inside malloc.
-/// Constant-initialized, never destroyed.
+/// Detects faults of blocks and logs them with the call `call` that found them. A `call` without a
+/// stack means a sweep. Logging functions return what `MisuseLog::add` returns. Thread-safe; runs
+/// inside malloc. Constant-initialized, never destroyed.
 class BlockFaults {
  public:
   [[nodiscard]] const MisuseLog& log() const noexcept { return log_; }
 
-  /// Logs a fault of the free `gone`.
+  /// Logs a fault of the deallocation `gone`.
   const Misuse* add(MisuseKind kind, const DeallocationEvent& gone, const BlockCall& call,
                     const BlockHistory& story) noexcept {
     return log_.add(make(kind, gone, call, story));
   }
 
-  /// Logs an access in or near the block of `story` that hit a guard page.
+  /// Logs an access that hit a guard page. `story` is the history of the nearest block.
   const Misuse* add_refused(const os::MemoryFault& fault, const BlockCall& call,
                             const BlockHistory& story) noexcept;
 
-  /// Logs a query such as malloc_usable_size (`function`) for an address that is no block.
+  /// Logs a query (`function`, as malloc_usable_size) for an address where no live block begins.
   const Misuse* add_question(MisuseKind kind, const void* pointer, std::string_view function,
                              const BlockCall& call, const BlockHistory& story) noexcept;
 
@@ -38,21 +38,23 @@ class BlockFaults {
   const Misuse* add_access(MisuseKind kind, const MemoryAccess& access, const BlockCall& call,
                            const BlockHistory& story, std::uintptr_t source = 0) noexcept;
 
-  /// Logs a deallocation call that does not match the allocation's kind, size, alignment or heap.
+  /// Logs a deallocation call whose kind, size, alignment or heap does not match the allocation.
   void check_kind(const DeallocationEvent& gone, const BlockCall& call, const BlockHistory& story,
                   FoundMisuses& found) noexcept;
 
-  /// Logs changed red zones of a live block or one being freed. Returns false if intact.
+  /// Logs overwritten red zones of a block that is live or being freed. Returns false if all are
+  /// intact.
   bool check_guards(const CheckSettings& settings, const CheckedBlock& block,
                     const DeallocationEvent& gone, const BlockCall& call,
                     FoundMisuses& found) noexcept;
 
-  /// Logs writes to a quarantined block. Returns false if it is unchanged.
+  /// Logs writes to a quarantined block. Returns false if the block is unchanged.
   bool check_freed(const CheckSettings& settings, const CheckedBlock& block, const BlockCall& call,
                    FoundMisuses& found) noexcept;
 
  private:
-  /// Returns false for an access of unknown direction, which is reported as a read.
+  /// Returns whether the access was a write. Returns false if the processor does not report which;
+  /// the access is then reported as a read.
   static bool writes(const os::MemoryFault& fault) noexcept {
     return fault.access == os::FaultAccess::kWrite;
   }
@@ -62,7 +64,7 @@ class BlockFaults {
   static Misuse make(MisuseKind kind, const DeallocationEvent& gone, const BlockCall& call,
                      const BlockHistory& story) noexcept;
 
-  /// Out of line: a `Misuse` is the largest object on the stack of a free.
+  /// Not inlined, because a `Misuse` is the largest object on the stack of a free.
   void add_changes(MisuseKind kind, const ChangedBytes& changed, const DeallocationEvent& gone,
                    const BlockCall& call, const BlockHistory& story, FoundMisuses& found) noexcept;
 

@@ -1,4 +1,4 @@
-/// Lays out a block's red zones, and fills and verifies them.
+/// Computes the layout of blocks with red zones; writes and verifies red zones and fill patterns.
 #pragma once
 
 #include <algorithm>
@@ -23,15 +23,15 @@ namespace alloctap {
 /// Pure functions of settings and records; they run inside malloc.
 class BlockLayout {
  public:
-  /// Returns whether size and alignment can be padded without overflow. The allocator sees an
-  /// impossible request unchanged. It refuses it, or returns a smaller block: libstdc++ rounds
-  /// sizes up to 0.
+  /// Returns whether size and alignment can be padded without overflow. An impossible request is
+  /// passed to the allocator unchanged. The allocator refuses it or returns a smaller block,
+  /// because libstdc++ rounds such a size up to 0.
   [[nodiscard]] static bool is_possible(const AllocationRequest& wanted) noexcept {
     return wanted.size <= kLargest && wanted.alignment <= kLargest;
   }
 
-  /// Returns the size to request from the allocator; does not set `number`. Rounds an alignment
-  /// that is no power of two up to the next one, as glibc does.
+  /// Returns the size and alignment to request from the allocator. Does not set `number`. Rounds an
+  /// alignment up to a power of two, as glibc does.
   [[nodiscard]] static BlockPlan plan(const CheckSettings& settings,
                                       const AllocationRequest& wanted) noexcept {
     if (!is_possible(wanted)) return plain(wanted);
@@ -42,18 +42,18 @@ class BlockLayout {
     return {.bytes = std::max(bytes, kGranule), .front = front};
   }
 
-  /// Returns the plan of a block without a record: padded only if red zones or expansion are on.
+  /// Returns the plan of a block without a record. Pads it only if red zones or `expand` are on.
   [[nodiscard]] static BlockPlan plan_unrecorded(const CheckSettings& settings,
                                                  const AllocationRequest& wanted) noexcept {
     return surrounds(settings) ? plan(settings, wanted) : plain(wanted);
   }
 
-  /// Returns a plan without padding.
+  /// Returns a plan to allocate what the program requested, without padding.
   [[nodiscard]] static BlockPlan plain(const AllocationRequest& wanted) noexcept {
     return {.bytes = wanted.size};
   }
 
-  /// Fills the record of a block at `raw` that was allocated by `plan`.
+  /// Fills the record of a block that the allocator returned at `raw` for `plan`.
   static void describe(const CheckSettings& settings, CheckedBlock& block, const BlockPlan& plan,
                        std::byte* raw, const AllocationRequest& wanted,
                        const BlockCall& call) noexcept {
@@ -72,7 +72,7 @@ class BlockLayout {
     block.pages.store(PageChange::kNone, std::memory_order_relaxed);
   }
 
-  /// Returns how to free the block at the allocator; does not set `number`.
+  /// Returns pointer, size and alignment for the allocator's free. Does not set `number`.
   [[nodiscard]] static ReleasePlan release_plan(const CheckedBlock& block) noexcept {
     return {.action = ReleasePlan::Action::kRelease,
             .block = block.raw(),
@@ -97,7 +97,7 @@ class BlockLayout {
     rewrite(rear_of(settings, block), block.rear_guard, kRearGuardByte);
   }
 
-  /// Returns whether the resident pages of the block and its red zones are writable.
+  /// Returns whether all resident pages of the block and its red zones are writable.
   [[nodiscard]] static bool may_write(const CheckSettings& settings,
                                       const CheckedBlock& block) noexcept {
     std::byte* const begin = block.begin() - block.front_guard;
@@ -115,7 +115,7 @@ class BlockLayout {
     return block.size + (block.guarded ? 0 : settings.expand);
   }
 
-  /// Fills a new block, except for the untouched pages of a large one.
+  /// Fills a new block. Skips pages of a large block that are not resident.
   static void fill_new(const CheckSettings& settings, void* block, std::size_t size) noexcept {
     fill(static_cast<std::byte*>(block), std::min(settings.fill_on_allocate, size), kAllocatedByte);
   }
@@ -125,13 +125,13 @@ class BlockLayout {
     fill(block.begin(), filled(settings.fill_on_free, block), kFreedByte);
   }
 
-  /// Fills a block for quarantine, rewrites its red zones, and records which pages were filled.
+  /// Fills a block for the quarantine and rewrites its red zones. Records which pages it filled.
   static void prepare_kept(const CheckSettings& settings, CheckedBlock& block) noexcept {
     block.filled.fill(block.begin(), filled(settings.fill_on_free, block), kFreedByte);
     write_guards(settings, block);
   }
 
-  /// Refills a quarantined block after a write to it was reported.
+  /// Refills a quarantined block after a write to the block was reported.
   static void refill_kept(const CheckedBlock& block) noexcept {
     block.filled.for_each(block.begin(), [](std::byte* part, std::size_t bytes, auto byte) {
       std::memset(part, byte, bytes);
@@ -163,14 +163,14 @@ class BlockLayout {
  private:
   static constexpr std::size_t kGranule = 16;
   static constexpr std::size_t kLargest = PTRDIFF_MAX / 2;
-  /// Blocks with a larger alignment get no left red zone, which would need as many bytes. 2 MiB is
-  /// the size of a huge page.
+  /// Largest alignment of a block with a left red zone, because the zone needs as many bytes as the
+  /// alignment. 2 MiB is the size of a huge page.
   static constexpr std::size_t kLargestStep = std::size_t{2} << 20;
 
-  /// Alignment padding is used as a red zone up to this size. More would only make pages resident.
+  /// Maximum bytes of alignment padding used as a red zone. More would only make pages resident.
   static constexpr std::size_t kMaxFrontBytes = 4096;
 
-  /// Returns whether any setting pads the allocator's blocks.
+  /// Returns whether any setting pads blocks.
   static bool surrounds(const CheckSettings& settings) noexcept {
     return (settings.front_guard | settings.rear_guard | settings.expand) != 0;
   }

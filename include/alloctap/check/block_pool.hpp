@@ -15,14 +15,14 @@
 
 namespace alloctap {
 
-/// An object pool of block records, named by 32-bit numbers. Records are created on demand and
-/// never freed, so a stale number still reads a valid record, if perhaps of another block.
-/// Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
+/// An object pool of block records. 32-bit record numbers take the place of pointers. Records are
+/// created on demand and never freed. A stale number therefore reads a valid record, but perhaps
+/// that of another block. Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 class BlockPool {
  public:
   using Number = std::uint32_t;
   static constexpr Number kNone = 0;
-  /// End of the numbers: leaves two bits of a word for flags.
+  /// Upper bound of record numbers. It leaves two bits of a 32-bit word for flags.
   static constexpr Number kEnd = Number{1} << 30;
   static constexpr Number kFirst = 64;
 
@@ -50,12 +50,12 @@ class BlockPool {
     shard.free = number;
   }
 
-  /// Precondition: `take` returned `number` once.
+  /// Returns the record with that number. Precondition: `take` has returned `number` before.
   [[nodiscard]] CheckedBlock& operator[](Number number) noexcept {
     return chunks_[number / kInChunk].load(std::memory_order_acquire)[number % kInChunk];
   }
 
-  /// Returns the number behind the last created record.
+  /// Returns the number after that of the newest record.
   [[nodiscard]] Number end() const noexcept {
     return kInBatch + made_.load(std::memory_order_acquire);
   }
@@ -78,8 +78,7 @@ class BlockPool {
     Number free = kNone;
   };
 
-  /// Adds a batch of numbers to `shard`. Skips the first batch of the pool, because 0 means
-  /// `kNone`.
+  /// Adds a batch of numbers to `shard`. Skips the pool's first batch, because 0 is `kNone`.
   bool refill(Shard& shard) noexcept {
     Number made = made_.load(std::memory_order_relaxed);
     do {
@@ -106,7 +105,7 @@ class BlockPool {
   }
 
   FutexLock lock_;
-  /// Numbers created, without the first batch; 0 at first, so that a static pool lies in .bss.
+  /// Numbers created, without the first batch. Starts at 0, so that a static pool lies in .bss.
   std::atomic<Number> made_{0};
   std::array<Shard, kShards> shards_{};
   ZeroedArray<std::atomic<CheckedBlock*>, kChunks> chunks_;

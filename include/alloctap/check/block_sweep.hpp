@@ -9,9 +9,9 @@
 
 namespace alloctap {
 
-/// Checks the red zones of live blocks and the fill of quarantined ones, and repairs what it
-/// reports, so that each overwrite is reported once. The caller holds the quarantine's lock. Refers
-/// to all constructor arguments. Runs inside malloc.
+/// Checks the red zones of all live blocks and the fill of all quarantined ones. Repairs
+/// overwritten bytes, so that the next sweep does not report them again. The caller holds the
+/// quarantine's lock. Refers to all constructor arguments. Runs inside malloc.
 class BlockSweep {
  public:
   BlockSweep(const CheckSettings& settings, BlockFaults& faults, const BlockCall& call,

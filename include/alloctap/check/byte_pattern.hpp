@@ -9,7 +9,7 @@
 
 namespace alloctap {
 
-/// Fill values, those of Android's malloc_debug.
+/// Fill values. They equal those of Android's malloc_debug.
 inline constexpr std::uint8_t kFrontGuardByte = 0xAA;
 inline constexpr std::uint8_t kRearGuardByte = 0xBB;
 inline constexpr std::uint8_t kAllocatedByte = 0xEB;
@@ -21,15 +21,15 @@ struct ChangedBytes {
 
   /// Number of changed bytes.
   std::size_t count = 0;
-  /// Offsets of the first and last changed byte from the begin of the program's block.
+  /// Offsets of the first and last changed byte from the first of the program's bytes.
   std::int64_t first = 0;
   std::int64_t last = 0;
   std::uint8_t expected = 0;
-  /// The `shown` bytes from the first changed one on.
+  /// The bytes found at the first change and behind it; `shown` of them are valid.
   std::array<std::uint8_t, kMaxShown> found{};
   std::uint8_t shown = 0;
 
-  /// Merges the changes of a range at higher addresses in this block.
+  /// Merges the changes found at higher addresses of the block into this object.
   void add(const ChangedBytes& later) noexcept {
     if (count == 0) {
       *this = later;
@@ -40,8 +40,8 @@ struct ChangedBytes {
   }
 };
 
-/// Finds the bytes of `[begin, begin + bytes)` that differ from `expected`; offsets count from
-/// `block`. Runs inside malloc. Other threads may write the range concurrently.
+/// Returns the bytes of `[begin, begin + bytes)` that differ from `expected`. Their offsets are
+/// relative to `block`. Runs inside malloc. Other threads may write the range concurrently.
 [[nodiscard]] inline ChangedBytes find_changes(const void* begin, std::size_t bytes,
                                                std::uint8_t expected, const void* block) noexcept {
   ChangedBytes changes{.expected = expected};

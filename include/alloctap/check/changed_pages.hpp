@@ -12,9 +12,10 @@
 
 namespace alloctap {
 
-/// Decides whether checks may access a block, and records calls such as mprotect on pages of
-/// blocks. Blocks without such a call cost nothing; for others the system is asked when they are
-/// freed. Refers to all constructor arguments. Thread-safe; runs inside malloc.
+/// Records the program's page changes (mprotect, madvise, mmap) in blocks, and decides whether
+/// checks may access a block. Blocks without such a change cost nothing. For other blocks, the
+/// system is asked for the page protection on free. Refers to all constructor arguments.
+/// Thread-safe; runs inside malloc.
 class ChangedPages {
  public:
   ChangedPages(const CheckSettings& settings, CheckedBlocks& blocks, GuardedBlocks& guards) noexcept
@@ -25,21 +26,21 @@ class ChangedPages {
     return block.pages.load(std::memory_order_relaxed) == PageChange::kNone;
   }
 
-  /// Returns whether checks may read and write the block now.
+  /// Returns whether the block's pages are accessible now, so that checks may read and write them.
   [[nodiscard]] static bool may_access(const CheckSettings& settings,
                                        const CheckedBlock& block) noexcept;
 
-  /// Returns whether checks may access a block that is being freed. If so, marks its pages as
-  /// unchanged, because the program no longer changes them.
+  /// Returns whether checks may access a block that is being freed. If true, clears the block's
+  /// page change, because the program makes no more.
   [[nodiscard]] static bool settle(const CheckSettings& settings, CheckedBlock& block) noexcept;
 
-  /// Records a change of the pages of `[address, address + bytes)` in the blocks that lie in the
-  /// first page. Ignores blocks that begin in later pages: no program knows which blocks follow its
-  /// own.
+  /// Records a page change of `[address, address + bytes)` in the blocks that overlap the first
+  /// page. Ignores blocks that begin in later pages, because a program does not know which blocks
+  /// follow the one that it changes.
   void note(const void* address, std::size_t bytes, PageChange change) noexcept;
 
-  /// Returns whether the program changed pages of the guard-page block nearest to `address`. A
-  /// fault there is then the program's own.
+  /// Returns whether the program changed pages of the guard-page block nearest to `address`. If so,
+  /// a fault at `address` is no invalid access but the program's intent.
   [[nodiscard]] bool has_changed(const void* address) noexcept {
     const BlockPool::Number number = guards_.nearest(address, blocks_.pool());
     return number != BlockPool::kNone && !is_plain(blocks_[number]);

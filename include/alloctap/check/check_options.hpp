@@ -10,30 +10,30 @@
 
 namespace alloctap {
 
-/// An option of ALLOCTAP_OPTIONS. Options of Android's malloc_debug have its defaults and ranges
-/// (bionic, libc/malloc_debug/README.md); others are alloctap's own.
+/// An option of ALLOCTAP_OPTIONS. An option that Android's malloc_debug also has uses its default
+/// and range (bionic, libc/malloc_debug/README.md).
 struct CheckOption {
   enum class Value : std::uint8_t {
-    /// `name`.
+    /// The option has no value: `name`.
     kNone,
-    /// `name` (the default) or `name=NUMBER`.
+    /// The option has an optional number: `name` (means `preset`) or `name=NUMBER`.
     kNumber,
-    /// `name` (all kinds) or `name=KIND+KIND...` with the words of `key_of`.
+    /// The option has optional fault kinds: `name` (means all) or `name=KIND+KIND...` (`key_of`).
     kKinds,
   };
 
   std::string_view name;
   Value value = Value::kNone;
-  /// The default of a number, and its inclusive range.
+  /// The default of a `kNumber` option, and the inclusive range of its values.
   std::uint64_t preset = 0;
   std::uint64_t least = 0;
   std::uint64_t most = 0;
-  /// Sets the option in `settings`; nullptr for what every tracker does anyway. Unused for
-  /// `kKinds`, which sets `CheckSettings::abort_on`.
+  /// Applies the option to `settings`. nullptr if every tracker has the feature anyway. Not called
+  /// for `kKinds`, which sets `CheckSettings::abort_on`.
   void (*apply)(CheckSettings& settings, std::uint64_t number) = nullptr;
 };
 
-/// An option of malloc_debug that alloctap does not support, and its substitute.
+/// An option of malloc_debug that alloctap does not support, and what to use instead.
 struct AbsentCheckOption {
   std::string_view name;
   std::string_view alias;

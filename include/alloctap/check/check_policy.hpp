@@ -10,11 +10,11 @@ namespace alloctap {
 
 /// The abilities that a check requires of the hook.
 struct CheckNeeds {
-  /// Every free of a block reaches the hook before the allocator. A missed free leaves a stale
-  /// record, which is then taken for that of the next block at this address. If a block has a left
-  /// red zone, the allocator cannot free the program's pointer at all.
+  /// Every free of a block reaches the hook before the allocator. Otherwise a missed free leaves a
+  /// stale record, which is mistaken for that of the next block at the address. If blocks have left
+  /// red zones, the allocator could not even free the program's pointer.
   bool owns_every_free = false;
-  /// The hook can return memory of the check's own instead of the allocator's.
+  /// The hook can return memory that the check allocated instead of memory from the allocator.
   bool uses_guard_pages = false;
 };
 
@@ -25,8 +25,8 @@ concept Check = requires(CheckSettings& settings) {
   { C::apply(settings) } noexcept -> std::same_as<void>;
 };
 
-/// The slot `Checks` of a tracker. `kChecks` is false if there is nothing to check; `needs` states
-/// what the hook must support. `settings()` must not change after the first call of the hook.
+/// A policy for `Config::Checks`. `kChecks` is false if it checks nothing. `needs` states what the
+/// hook must support. `settings()` must not change after the first call of the hook.
 template <class P>
 concept CheckPolicy = requires {
   { P::kChecks } -> std::convertible_to<bool>;
@@ -34,8 +34,7 @@ concept CheckPolicy = requires {
   { P::settings() } noexcept -> std::convertible_to<CheckSettings>;
 };
 
-/// Returns whether `P` may check string functions. Returns true if the settings are known only at
-/// run time.
+/// Returns whether `P` checks string functions, or may if its settings are chosen at run time.
 template <CheckPolicy P>
 [[nodiscard]] consteval bool may_check_strings() {
   if constexpr (requires { typename std::bool_constant<P::settings().strings>; }) {

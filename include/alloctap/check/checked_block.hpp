@@ -14,12 +14,11 @@
 
 namespace alloctap {
 
-/// Lives in a `BlockPool` under its number there. Only the thread that allocates or frees the block
-/// writes it. Others read it for reports, and may see a partial update if the program has a data
-/// race.
+/// A record in a `BlockPool`. Only the thread that allocates or frees the block writes its record.
+/// Other threads read the record for reports. In case of a data race they may see a partial update.
 struct CheckedBlock {
   enum class State : std::uint8_t {
-    /// Unused, or not yet returned to the program.
+    /// The record has no block, or the block was not yet returned to the program.
     kUnused,
     kLive,
     /// Freed by the program.
@@ -33,7 +32,8 @@ struct CheckedBlock {
   DeallocationKind freed_by = DeallocationKind::kFree;
   /// log2 of the alignment; `kNoAlignment` if the call named no alignment.
   std::uint8_t alignment_exponent = kNoAlignment;
-  /// Bytes in front of the program's; the last `front_guard` of them are the left red zone.
+  /// Bytes between the allocator's pointer and the program's. The last `front_guard` of them are
+  /// the left red zone.
   std::uint32_t front = 0;
   std::uint32_t front_guard = 0;
   std::uint32_t rear_guard = 0;
@@ -45,15 +45,15 @@ struct CheckedBlock {
   std::uint64_t size = 0;
   BlockCall allocated;
   BlockCall gone;
-  /// The last page change (mprotect, madvise) that may keep checks from reading or writing it.
+  /// The last page change (mprotect, madvise, mmap) that may make the block inaccessible to checks.
   std::atomic<PageChange> pages{PageChange::kNone};
-  /// Pages filled for the quarantine.
+  /// Which pages were filled when the block was quarantined.
   FilledParts filled;
   [[no_unique_address]] os::HeapHandle heap{};
 
   static constexpr std::uint8_t kNoAlignment = 0xFF;
 
-  /// Rounds an alignment that is no power of two up to one, as allocators do.
+  /// Stores the alignment, rounded up to a power of two as allocators do.
   void set_alignment(std::size_t alignment) noexcept {
     alignment_exponent =
         alignment == 0 ? kNoAlignment
@@ -67,8 +67,7 @@ struct CheckedBlock {
     return state.load(std::memory_order_acquire) == State::kUnused;
   }
 
-  /// Returns the first of the program's bytes. Atomic: other threads read it while the record is
-  /// reused.
+  /// Returns the program's pointer. Atomic: other threads may read it while the record is reused.
   [[nodiscard]] std::byte* begin() const noexcept { return begin_.load(std::memory_order_relaxed); }
   void set_begin(std::byte* begin) noexcept { begin_.store(begin, std::memory_order_relaxed); }
 

@@ -13,11 +13,12 @@
 
 namespace alloctap {
 
-/// An index of live and recently freed blocks by address. The shadow word at which a block begins
-/// has its number. The first words of the 4 KiB regions that it extends into have it, too. If 64 or
-/// 64 * 64 aligned regions belong to one block, only the first has it. A look-up takes at most 258
-/// steps from any address in a block, and huge blocks cost no time or memory for each page.
-/// Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
+/// An index of live and recently freed blocks by address, in shadow memory. The shadow word of a
+/// block's first byte holds the block's number. So does the first word of each 4 KiB region into
+/// which the block extends. If 64 or 64 * 64 aligned regions belong to one block, only the first of
+/// them holds the number. A look-up from any address in a block therefore takes at most 258 steps.
+/// Huge blocks cost no time or memory for each page. Thread-safe; runs inside malloc.
+/// Constant-initialized, never destroyed.
 class CheckedBlocks {
  public:
   using Number = BlockPool::Number;
@@ -28,14 +29,14 @@ class CheckedBlocks {
   BlockPool& pool() noexcept { return pool_; }
   CheckedBlock& operator[](Number number) noexcept { return pool_[number]; }
 
-  /// Returns whether a block at `begin` can be indexed: multiples of 16.
+  /// Returns whether a block at `begin` can be indexed, which requires a multiple of 16.
   [[nodiscard]] static bool covers(const void* begin) noexcept {
     return ShadowMemory::covers(begin);
   }
 
-  /// Inserts the block and marks it live; its record must be complete and `covers` its begin.
-  /// Returns false if out of memory. Sets `replaced` to an earlier block there whose free was not
-  /// seen, or to `kNone`.
+  /// Inserts the block and marks it live. Precondition: its record is complete and `covers` is true
+  /// for its address. Returns false if out of memory. Sets `replaced` to the block that was indexed
+  /// at this address because its free was missed, or to `kNone`.
   [[nodiscard]] bool insert(Number number, Number& replaced) noexcept {
     CheckedBlock& block = pool_[number];
     Word* const word = memory_.make(block.begin());
@@ -53,7 +54,7 @@ class CheckedBlocks {
     return true;
   }
 
-  /// Returns the block, live or freed, that begins at `pointer`, or `kNone`.
+  /// Returns the live or freed block that begins at `pointer`, or `kNone`.
   [[nodiscard]] Number at(const void* pointer) noexcept {
     if (!covers(pointer)) return kNone;
     Word* const word = memory_.find_made(pointer);
@@ -63,7 +64,8 @@ class CheckedBlocks {
     return is_begin && pool_[number].begin() == pointer ? number : kNone;
   }
 
-  /// Returns the block whose bytes or red zones contain `pointer`, preferably a live one.
+  /// Returns the block whose bytes or red zones contain `pointer`. If a live and a freed block do,
+  /// returns the live one. Returns `kNone` if no block does.
   [[nodiscard]] Number around(const void* pointer) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
     const std::uintptr_t granule = address / kGranule * kGranule;
@@ -88,7 +90,7 @@ class CheckedBlocks {
     return freed;
   }
 
-  /// Returns the history of the block that contains `pointer`; `known` is false if none does.
+  /// Returns the history of the block that contains `pointer`. `known` is false if none does.
   [[nodiscard]] BlockHistory story_around(const void* pointer) noexcept {
     const Number number = around(pointer);
     return number == kNone ? BlockHistory{} : pool_[number].story();
@@ -123,18 +125,18 @@ class CheckedBlocks {
     }
   }
 
-  /// Changes a block from live to freed. Returns false if no live block begins at `begin`: it was
-  /// freed before, or concurrently, and its record may have been reused.
+  /// Changes a block from live to freed. Returns false if no live block begins at `begin`, because
+  /// another call freed it. Its record may have been reused since.
   [[nodiscard]] bool end_life(Number number, const void* begin) noexcept {
     CheckedBlock& block = pool_[number];
-    // The order matters: only a live record keeps its address, so a begin read after the state
-    // belongs to this block.
+    // Reads the address after the state: the record of a live block keeps its address, so the
+    // address read belongs to this block.
     State state = block.state.load(std::memory_order_acquire);
     if (state != State::kLive || block.begin() != begin) return false;
     return block.state.compare_exchange_strong(state, State::kFreed, std::memory_order_acq_rel);
   }
 
-  /// Marks the block at `pointer` as unchecked: it is the tracker's own, or allocated within
+  /// Marks `pointer` as an unchecked block. Such blocks are the tracker's, or were allocated within
   /// another allocation call. The program may free some of them.
   void register_unchecked_block(const void* pointer) noexcept {
     Word* const word = covers(pointer) ? memory_.make(pointer) : nullptr;
@@ -149,14 +151,14 @@ class CheckedBlocks {
     return !is_noted && around(pointer) == kNone;
   }
 
-  /// Returns whether `pointer` has an unchecked mark, or may have had one that was lost.
+  /// Returns whether `pointer` has an unchecked mark, or may lack one because a mark was lost.
   [[nodiscard]] bool may_be_unchecked(const void* pointer) noexcept {
     Word* const word = covers(pointer) ? memory_.find_made(pointer) : nullptr;
     if (word == nullptr) return misses_some_.load(std::memory_order_relaxed);
     return word->load(std::memory_order_acquire) == kUnchecked;
   }
 
-  /// Removes an unchecked mark. Returns false if there was no mark and none was lost.
+  /// Removes an unchecked mark. Returns false if `pointer` had none and none was lost.
   [[nodiscard]] bool take_unchecked(const void* pointer) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
     if (!covers(pointer)) {
@@ -184,7 +186,7 @@ class CheckedBlocks {
 
   static constexpr Number kNone = BlockPool::kNone;
   static constexpr std::uintptr_t kGranule = 16;
-  /// Bytes that one word covers for large blocks: one region, 64 regions, 64 * 64 regions.
+  /// Bytes that one shadow word of a large block covers: one region, 64 regions, 64 * 64 regions.
   static constexpr std::array<std::uintptr_t, 3> kSteps{
       ShadowMemory::kRegion, 64 * ShadowMemory::kRegion, 4096 * ShadowMemory::kRegion};
   static constexpr Number kContinued = Number{1} << 31;
@@ -192,7 +194,7 @@ class CheckedBlocks {
   static constexpr Number kUnchecked = ~Number{0};
   static_assert(BlockPool::kEnd < kNumber);
   static constexpr std::uintptr_t kLeastAlignment = 8;
-  /// Bytes of a left red zone that are searched; addresses farther out belong to no block.
+  /// Maximum distance at which an address is attributed to the left red zone of a block.
   static constexpr std::uintptr_t kFarthestFront = 64;
 
   /// Returns whether a word near `address` was ever written.
@@ -205,7 +207,7 @@ class CheckedBlocks {
     return at(reinterpret_cast<const void*>(address));
   }
 
-  /// Returns the block that begins at `address`, or that extends into the region there.
+  /// Returns the block that begins at `address` or extends into the region at `address`.
   [[nodiscard]] Number any_at(std::uintptr_t address) noexcept {
     const auto* const pointer = reinterpret_cast<const void*>(address);
     Word* const word = covers(pointer) ? memory_.find_made(pointer) : nullptr;
@@ -213,7 +215,8 @@ class CheckedBlocks {
     return content == kUnchecked ? kNone : content & kNumber;
   }
 
-  /// Returns whether the block is live and contains `address`. Stores a freed one in `freed`.
+  /// Returns whether the block is live and contains `address`. If it contains `address` but is
+  /// freed, sets `freed` to `number` and returns false.
   bool holds(Number number, std::uintptr_t address, Number& freed) noexcept {
     const CheckedBlock& block = pool_[number];
     const auto begin = reinterpret_cast<std::uintptr_t>(block.begin());
@@ -226,8 +229,8 @@ class CheckedBlocks {
     return state == State::kLive;
   }
 
-  /// Calls `visit` with the first address of each region behind the begin that the block extends
-  /// into. Calls it once for 64 or 64 * 64 aligned regions that the block fills.
+  /// Calls `visit` with the address of each region into which the block extends, except the region
+  /// where it begins. Visits only the first of 64 or 64 * 64 aligned regions that the block fills.
   template <class Visit>
   static void for_each_region(const CheckedBlock& block, Visit&& visit) {
     const auto begin = reinterpret_cast<std::uintptr_t>(block.begin());
@@ -252,7 +255,7 @@ class CheckedBlocks {
 
   BlockPool pool_;
   ShadowMemory memory_;
-  /// Whether an unchecked mark was lost for lack of memory.
+  /// Whether an unchecked mark was lost because the index was out of memory.
   std::atomic<bool> misses_some_{false};
 };
 

@@ -27,10 +27,10 @@ struct Checks {
 
 static_assert(CheckPolicy<Checks<>>);
 
-/// Checks malloc's family against free and realloc, new against delete, new[] against delete[], and
-/// the aligned forms against the aligned ones. Compares the size and alignment of a sized delete
-/// with the request. A mismatched block is still freed correctly. On Windows only _aligned_malloc
-/// is distinguished, and the heap must match.
+/// Verifies that the deallocation call matches the allocation call: malloc's family with free and
+/// realloc, new with delete, new[] with delete[], aligned forms with aligned forms. Compares size
+/// and alignment of a sized delete with the request. A mismatched block is still freed correctly.
+/// On Windows, only _aligned_malloc is distinguished from other forms, and the heap must match.
 struct KindMismatch {
   static constexpr CheckNeeds needs{.owns_every_free = true};
   static constexpr void apply(CheckSettings& settings) noexcept {
@@ -41,8 +41,9 @@ struct KindMismatch {
 
 static_assert(Check<KindMismatch>);
 
-/// Requires a hook that sees every block, or one that asks the allocator about older blocks. Double
-/// frees and frees of addresses inside blocks are found without this check.
+/// Reports frees of addresses that no allocation returned. Requires a hook that sees every block,
+/// or one that asks the allocator about older blocks. Double frees and frees of addresses inside
+/// blocks are found without this check.
 struct PointerVerification {
   static constexpr CheckNeeds needs{.owns_every_free = true};
   static constexpr void apply(CheckSettings& settings) noexcept {
@@ -67,7 +68,8 @@ struct FrontGuard {
 
 static_assert(Check<FrontGuard<>>);
 
-/// Puts a red zone of `kBytes` of `kRearGuardByte` behind each block; the free verifies it.
+/// Puts a red zone of `kBytes` behind each block, filled with `kRearGuardByte`. Verifies it when
+/// the block is freed.
 template <std::size_t kBytes = 32>
 struct RearGuard {
   static_assert(kBytes > 0 && kBytes <= 16384, "a guard has from 1 to 16384 bytes");
@@ -80,7 +82,7 @@ struct RearGuard {
 
 static_assert(Check<RearGuard<>>);
 
-/// Extends each block by `kBytes`. A program that fails only without it overruns its blocks.
+/// Extends each block by `kBytes`. A program that fails only without `Expand` overruns its blocks.
 template <std::size_t kBytes = 16>
 struct Expand {
   static_assert(kBytes > 0 && kBytes <= 16384, "a block is expanded by 1 to 16384 bytes");
@@ -91,7 +93,7 @@ struct Expand {
 static_assert(Check<Expand<>>);
 
 /// Fills the first `kBytes` of each new block with `kAllocatedByte`, so that reads of uninitialized
-/// memory do not find zeros. Leaves the content that calloc and strdup promise.
+/// memory do not find zeros. Does not fill blocks of calloc and strdup, whose content is defined.
 template <std::size_t kBytes = CheckSettings::kAllBytes>
 struct FillOnAllocate {
   static_assert(kBytes > 0, "filling no bytes is leaving FillOnAllocate out");
@@ -117,7 +119,7 @@ struct FillOnFree {
 
 static_assert(Check<FillOnFree<>>);
 
-/// Keeps the last `kBlocks` freed blocks, up to 256 MiB, from reuse and fills them with
+/// Delays the reuse of the last `kBlocks` freed blocks, up to 256 MiB, and fills them with
 /// `kFreedByte`. Verifies the fill when a block leaves the quarantine.
 template <std::uint32_t kBlocks = 100>
 struct Quarantine {
@@ -132,7 +134,7 @@ struct Quarantine {
 
 static_assert(Check<Quarantine<>>);
 
-/// Leaks only, which every tracker finds.
+/// Enables no checks. Every tracker finds leaks without them.
 using Level1 = NoChecks;
 
 /// Fills blocks when they are allocated and freed.

@@ -29,8 +29,8 @@ class CloseName {
     found_ = candidate;
   }
 
-  /// Returns the first of the closest candidates, or an empty string if none is close. Close means
-  /// one edit, or one per three letters, or that the misspelt name is a prefix.
+  /// Returns the first of the closest candidates, or an empty string if none is close. Close names
+  /// differ by one edit, or one per three letters, or have the misspelt name as a prefix.
   [[nodiscard]] std::string_view found() const noexcept { return found_; }
 
  private:

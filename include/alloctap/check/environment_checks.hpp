@@ -24,8 +24,8 @@ class EnvironmentChecks {
 
   static const CheckSettings& settings() noexcept { return Selected::settings(); }
 
-  /// Applies the variable, once. Runs in the hook's first call if it has one, otherwise before
-  /// installation. Not thread-safe; may allocate.
+  /// Applies the variable once. Runs in the first call of the hook if the hook supports that,
+  /// otherwise before installation. Not thread-safe; may allocate.
   static void read_environment() {
     if (was_read_) return;
     was_read_ = true;

@@ -9,18 +9,18 @@
 
 namespace alloctap {
 
-/// Fills a freed block except for the untouched pages of a large one. Keeps a bitmap of the filled
-/// pages, so that later writes to untouched pages are detected too. Fills nothing if there is no
-/// memory for the bitmap. Not thread-safe; runs inside malloc. `release`, not a destructor, frees
-/// the bitmap.
+/// Fills a freed block, except for pages of a large block that are not resident. Keeps a bitmap of
+/// the filled pages, so that a later write to any page is detected. Fills nothing if it has no
+/// memory for the bitmap. The bitmap is freed by `release`, not by a destructor. Not thread-safe;
+/// runs inside malloc.
 class FilledParts {
  public:
-  /// Fills the touched pages of the `bytes` at `begin`.
+  /// Fills the resident pages of `[begin, begin + bytes)`.
   void fill(std::byte* begin, std::size_t bytes, std::uint8_t byte) noexcept;
 
-  /// Calls `visit(std::byte* begin, std::size_t bytes, std::uint8_t byte)` for each part, with the
-  /// value that it has if it is unmodified. That is the fill value, or 0 in pages touched since.
-  /// Pass the `begin` of `fill`.
+  /// Calls `visit(std::byte* begin, std::size_t bytes, std::uint8_t byte)` for each resident range.
+  /// `byte` is its expected value: the fill value, or 0 in pages that became resident after `fill`.
+  /// `begin` must be that of `fill`.
   template <class Visit>
   void for_each(std::byte* begin, Visit&& visit) const {
     if (bits_ == nullptr) return visit(begin, bytes_, byte_);
@@ -50,7 +50,7 @@ class FilledParts {
     return (pages_ + kBits - 1) / kBits * sizeof(Word);
   }
 
-  /// Returns how many of the `most` bytes at `part` are all in filled pages, or all in others.
+  /// Returns how many bytes from `part` on, up to `most`, are all filled or all unfilled.
   [[nodiscard]] std::size_t run_at(const std::byte* begin, const std::byte* part,
                                    std::size_t most) const noexcept;
 

@@ -9,8 +9,8 @@
 
 namespace alloctap {
 
-/// A ring buffer of fixed capacity. Not thread-safe; runs inside malloc. Constant-initialized,
-/// never destroyed.
+/// A ring buffer of block numbers with a fixed capacity. Not thread-safe; runs inside malloc.
+/// Constant-initialized, never destroyed.
 class FreedBlocks {
  public:
   using Number = BlockPool::Number;
@@ -19,8 +19,8 @@ class FreedBlocks {
   FreedBlocks(const FreedBlocks&) = delete;
   FreedBlocks& operator=(const FreedBlocks&) = delete;
 
-  /// Adds the newest block. The first call sets the capacity to `places`. Returns false if full or
-  /// out of memory.
+  /// Adds the newest block. The first call sets the capacity to `places`. Returns false if the
+  /// buffer is full or out of memory.
   [[nodiscard]] bool push(Number number, std::uint32_t places) noexcept {
     if (numbers_ == nullptr && !make(places)) return false;
     if (size_ == places_) return false;

@@ -7,10 +7,10 @@
 
 namespace alloctap {
 
-/// Limits the rate of guard pages to that of a program with 500,000 allocations per second. Faster
-/// programs get no more, so guard pages cost a bounded share of the time. Unused budget accumulates
-/// for 250 ms, or 64 blocks if that is more. A process starts with as much, so that short programs
-/// get their sample too.
+/// Limits how many sampled blocks get guard pages to the rate of a program with 500,000 allocations
+/// per second. Faster programs get no more, so that the cost of guard pages is bounded. Unused
+/// budget accumulates for 250 ms, or for 64 blocks if that takes longer. A process starts with a
+/// full budget, so that short programs are sampled too.
 ///
 /// Implements the generic cell rate algorithm (ITU-T I.371, Annex A), which stores the earliest
 /// time of the next block at an even rate. Lock-free; runs inside malloc. Constant-initialized.
@@ -18,8 +18,8 @@ class GuardBudget {
  public:
   constexpr GuardBudget() noexcept = default;
 
-  /// Takes one block of a sample of one in `one_in` (1: always true). Returns false if the budget
-  /// is exhausted. `now_ns` is of a monotonic clock with any epoch.
+  /// Takes the budget of one block. `one_in` is the sampling rate; 1 always succeeds. Returns false
+  /// if the budget is exhausted. `now_ns` is monotonic time with any epoch.
   [[nodiscard]] bool take(std::uint32_t one_in, std::int64_t now_ns) noexcept {
     if (one_in <= 1) return true;
     const std::int64_t apart = std::int64_t{one_in} * kNsPerAllocation;
@@ -54,7 +54,8 @@ class GuardBudget {
     return static_cast<std::int64_t>(from_earliest_ns + static_cast<std::uint64_t>(INT64_MIN));
   }
 
-  /// Nanoseconds since INT64_MIN, so that 0 means no use yet and a static budget lies in .bss.
+  /// Earliest time of the next block, as nanoseconds since INT64_MIN. Its initial value is 0, so
+  /// that a static budget lies in .bss.
   std::atomic<std::uint64_t> next_{0};
   std::atomic<std::uint64_t> refused_{0};
 };

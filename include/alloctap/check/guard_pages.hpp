@@ -7,21 +7,22 @@
 
 namespace alloctap {
 
-/// Electric Fence, or GWP-ASan if `kOneIn` is large. One in `kOneIn` blocks ends at a page
-/// boundary, as near as its alignment permits, next to an inaccessible page. `kEdge` can place the
-/// begin there instead. After the free, its pages stay inaccessible for a while. An invalid access
-/// faults at once and is reported with the stacks of the access, the allocation and the free. Then
-/// the previous fault handler runs, or the process ends as it would have.
+/// Guard pages as in Electric Fence, or as in GWP-ASan if `kOneIn` is large. One in `kOneIn` blocks
+/// ends at an inaccessible page, or as near as its alignment permits. `kEdge` can make the block
+/// begin behind an inaccessible page instead. After the free, the block's pages stay inaccessible
+/// for some time. An invalid access faults at once and is reported with the stacks of access,
+/// allocation and free. Then the previous fault handler runs, or the fault ends the process.
 ///
-/// Each block costs at least one page and two system calls: use 1 for tests, 1000 in production. A
-/// sample skips blocks when the program allocates too fast (`GuardBudget`). The pool has room for
-/// 131,072 blocks at a time, or for 1024 of a sample. Linux before 6.13 lacks guard markers of
-/// pages; there, the pool takes half of vm.max_map_count at most. Further blocks go to the
-/// allocator and are counted in reports.
+/// Each such block costs at least one page and two system calls. Use 1 for tests, 1000 in
+/// production. If `kOneIn` is above 1, `GuardBudget` skips blocks while the program allocates too
+/// fast. The pool has room for 131,072 live blocks if `kOneIn` is 1, otherwise for 1024. Linux
+/// before 6.13 has no lightweight guard pages (MADV_GUARD_INSTALL); there, the pool uses at most
+/// half of vm.max_map_count. Blocks for which the pool has no room go to the allocator and are
+/// counted in reports.
 ///
-/// An access beyond the guard pages may hit another block. If the kernel accesses the block, as in
-/// a read(2) that overruns it, the call fails with EFAULT instead of a fault. On Linux, a fault
-/// handler that the program installs later replaces alloctap's (`os/memory_faults.hpp`).
+/// An access that skips the guard pages may hit another block undetected. If the kernel makes the
+/// invalid access, as in read(2), the system call fails with EFAULT and no fault is reported. On
+/// Linux, a fault handler installed later replaces alloctap's (`os/memory_faults.hpp`).
 template <std::uint32_t kOneIn = 1, PageEdge kEdge = PageEdge::kRight>
 struct GuardPages {
   static_assert(kOneIn > 0, "1 means each block; leave the check out for none");

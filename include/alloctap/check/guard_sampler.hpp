@@ -12,13 +12,13 @@
 
 namespace alloctap {
 
-/// A per-thread countdown to the next sampled block, as in GWP-ASan. The distance is random, up to
-/// twice the mean, so that periodic allocation patterns do not hide blocks. Runs inside malloc;
-/// costs one subtraction if a block is not chosen.
+/// A per-thread countdown to the next sampled block, as in GWP-ASan. The distance between samples
+/// is random, up to twice the mean. Periodic allocation patterns therefore do not hide blocks. Runs
+/// inside malloc. An unsampled block costs one subtraction.
 class GuardSampler {
  public:
-  /// Fast path: counts the calling thread's next block and returns true if no check concerns it.
-  /// Otherwise returns false; call `is_due`.
+  /// Fast path: counts the calling thread's next block. Returns true if no check applies to the
+  /// block. If false, call `is_due`.
   ALLOCTAP_ALWAYS_INLINE static bool passes_over() noexcept {
     std::int32_t& left = this_thread_slot().until_guarded;
     if (left <= 1) return false;
@@ -26,8 +26,8 @@ class GuardSampler {
     return true;
   }
 
-  /// Returns whether the calling thread's next block is sampled, at one in `one_in` (0: never). Set
-  /// `asks_each` if other checks concern every block: it disables the fast path `passes_over`.
+  /// Returns whether the calling thread's next block is sampled, at a rate of one in `one_in` (0:
+  /// never). If `asks_each` (other checks apply to every block), `passes_over` returns false.
   static bool is_due(std::uint32_t one_in, bool asks_each) noexcept {
     if (one_in <= 1) return one_in == 1;
     std::int32_t& left = this_thread_slot().until_guarded;

@@ -16,9 +16,9 @@
 
 namespace alloctap {
 
-/// Places blocks in the pages of a `GuardedPool` and finds the block of an address. Their records
-/// live in a `BlockPool`. Thread-safe; runs inside malloc. `contains`, `at` and `nearest` may run
-/// in a signal handler. Constant-initialized, never destroyed.
+/// Places blocks in the pages of a `GuardedPool` and maps addresses to blocks. The records of the
+/// blocks are in a `BlockPool`. Thread-safe; runs inside malloc. `contains`, `at` and `nearest` may
+/// run in a signal handler. Constant-initialized, never destroyed.
 class GuardedBlocks {
  public:
   using Number = BlockPool::Number;
@@ -31,42 +31,42 @@ class GuardedBlocks {
 
   [[nodiscard]] GuardPageStats account(const CheckSettings& settings) const noexcept;
 
-  /// Returns a plan for a block beside a guard page, without a `place` if pool or budget is
-  /// exhausted. Sets the address and the red zones in the block's record.
+  /// Plans a block beside a guard page and stores its address and red zones in its record. The
+  /// result has a null `place` if the pool or the budget is exhausted.
   [[nodiscard]] BlockPlan place(const CheckSettings& settings, const AllocationRequest& wanted,
                                 BlockPool& records, std::uint32_t hint) noexcept;
 
-  /// Completes the record of a placed block, fills the block and marks it live. Returns the
-  /// program's pointer.
+  /// Completes the record of a placed block, fills the block, and marks it live. Returns its
+  /// address.
   static void* adopt(const CheckSettings& settings, CheckedBlock& block,
                      const AllocationRequest& wanted, const BlockCall& call) noexcept;
 
   /// Makes a freed block inaccessible and queues its pages for reuse.
   void retire(const CheckedBlock& block) noexcept;
 
-  /// Returns the block, live or freed, that begins at `address`, or `kNone`. Precondition:
-  /// `contains`.
+  /// Returns the live or freed block beginning at `address`, or `kNone`. Requires
+  /// `contains(address)`.
   [[nodiscard]] Number at(const void* address, BlockPool& records) noexcept;
 
-  /// Returns the block that contains `address`, or the nearer neighbour; `kNone` if there is
-  /// neither. Precondition: `contains`.
+  /// Returns the block that contains `address`, otherwise the nearer of the adjacent blocks.
+  /// Returns `kNone` if no block is adjacent. Precondition: `contains(address)`.
   [[nodiscard]] Number nearest(const void* address, BlockPool& records) noexcept;
 
-  /// Makes the page of `address` accessible until its pages are reused.
+  /// Makes the page of `address` accessible until reuse. Returns false if the system refuses.
   [[nodiscard]] bool open_page(const void* address) noexcept { return pool_.open_page(address); }
 
  private:
   static constexpr Number kNone = BlockPool::kNone;
-  /// The alignment of malloc for all sizes.
+  /// The minimum alignment of all blocks, as in malloc.
   static constexpr std::size_t kGranule = 16;
-  /// Bytes of slack beside a block that serve as a red zone and are verified on free.
+  /// Maximum bytes beside a block that are used as a red zone, which the free verifies.
   static constexpr std::size_t kFront = 32;
   static constexpr std::size_t kLargest = std::size_t{1} << 40;
   static constexpr std::size_t kMegabyte = std::size_t{1} << 20;
 
   static GuardedPool::Limits limits(const CheckSettings& settings) noexcept;
 
-  /// Returns false for requests that the allocator must refuse itself.
+  /// Returns false for a size or alignment that only the allocator may refuse.
   static bool is_placeable(const AllocationRequest& wanted) noexcept;
 
   BlockPlan try_place(const CheckSettings& settings, const AllocationRequest& wanted,
@@ -77,18 +77,18 @@ class GuardedBlocks {
     return edge == PageEdge::kLeft;
   }
 
-  /// Asks for the system's limits only until the pool exists.
+  /// Returns the limits of the pool. Queries the system only while the pool does not exist.
   GuardedPool::Limits limits_of(const CheckSettings& settings) noexcept {
     return pool_.is_made() ? GuardedPool::Limits{} : limits(settings);
   }
 
-  /// Sets the block's address. At the right edge it ends at the page boundary, or as near as its
-  /// alignment permits.
+  /// Sets the block's address and red zones. At the right edge, the block ends at the page
+  /// boundary, or as near as its alignment permits.
   static void lay_out(CheckedBlock& block, std::size_t size, std::size_t alignment,
                       std::byte* pages, bool at_left) noexcept;
 
-  /// Makes pages accessible that the program protected. Returns false if the system refuses or the
-  /// program replaced them; such pages are not reused.
+  /// Makes pages accessible again that the program protected. Returns false if the system refuses
+  /// or the program replaced the pages. Such pages are not reused.
   static bool take_back(const CheckedBlock& block) noexcept;
 
   static std::byte* first_page(const CheckedBlock& block) noexcept {
@@ -96,7 +96,7 @@ class GuardedBlocks {
     return block.begin() - reinterpret_cast<std::uintptr_t>(block.begin()) % page;
   }
 
-  /// Returns the bytes in pages that are accessible while the block lives; 0 for an empty block.
+  /// Returns the bytes in pages that are accessible while the block is live; 0 for an empty block.
   static std::size_t open_bytes(const CheckedBlock& block) noexcept {
     const std::size_t page = os::page_size();
     return (block.size + page - 1) / page * page;
@@ -106,7 +106,7 @@ class GuardedBlocks {
     return pool_.close(begin, (pages + GuardedPool::kGuards) * os::page_size());
   }
 
-  /// Returns the bytes between `address` and the block; 0 inside it.
+  /// Returns the bytes between `address` and the block, or 0 if the block contains `address`.
   static std::uint64_t distance(const void* address, const CheckedBlock& block) noexcept;
 
   GuardedPool pool_;

@@ -1,4 +1,4 @@
-/// An address range for blocks separated by guard pages.
+/// A page allocator whose allocations are separated by guard pages.
 #pragma once
 
 #include <array>
@@ -16,13 +16,13 @@ namespace alloctap {
 
 static_assert(os::PageReserve<os::ReservedPages>);
 
-/// A page allocator: returns runs of inaccessible pages, each followed by two guard pages. Reuses
-/// free runs in FIFO order, once many have that length or fresh pages run out. A longer run may
-/// serve a shorter request.
+/// Allocates runs: contiguous inaccessible pages, each run followed by two guard pages. Reuses the
+/// oldest free run (FIFO) once many of its length are free or unused pages run out. A longer free
+/// run may serve a shorter request.
 ///
-/// Each page stores the number of the block that last used it (`BlockPool`), so an address maps to
-/// a block without a search. Thread-safe; runs inside malloc. `owner` and `contains` are lock-free
-/// and may run in a signal handler. Constant-initialized, never destroyed.
+/// Each page stores the number (`BlockPool`) of the last block that used it. An address therefore
+/// maps to a block without a search. Thread-safe; runs inside malloc. `owner` and `contains` are
+/// lock-free and may run in a signal handler. Constant-initialized, never destroyed.
 class GuardedPool {
  public:
   using Number = BlockPool::Number;
@@ -32,18 +32,18 @@ class GuardedPool {
 
   /// Bounds on the use of system resources.
   struct Limits {
-    /// Bytes of address space; a quarter of them is for runs up to `kExact` pages.
+    /// Bytes of address space. The first quarter of it is for runs of at most `kExact` pages.
     std::size_t bytes = 0;
-    /// Maximum of live runs.
+    /// Maximum of allocated runs if the system needs no mapping for each.
     std::size_t runs = 0;
-    /// Maximum of live runs if each accessible run needs its own memory mapping.
+    /// Maximum of allocated runs if each accessible run needs its own memory mapping.
     std::size_t split_runs = 0;
   };
 
   struct Run {
-    /// nullptr if no run is free.
+    /// Address of the first page, or nullptr if the pool is full.
     std::byte* begin = nullptr;
-    /// The previous owner; `kNone` for fresh pages.
+    /// Number of the block that last used the pages; `kNone` if they were never used.
     Number before = kNone;
     /// Whether `open_page` left pages of the run accessible.
     bool has_open_pages = false;
@@ -59,23 +59,23 @@ class GuardedPool {
     return address_of(address) - begin_.load(std::memory_order_relaxed) < bytes;
   }
 
-  /// Returns a run of `pages` plus guard pages for block `number`. The first call makes the pool.
+  /// Allocates `pages` pages plus guard pages for block `number`. The first call creates the pool.
   [[nodiscard]] Run take(std::size_t pages, Number number, const Limits& limits) noexcept;
 
-  /// Frees the run that contains `address`; its pages keep their owner until reuse.
+  /// Frees the run that contains `address`. Its pages keep their owner until reuse.
   void give_back(const void* address) noexcept;
 
-  /// Returns the current or last owner of the page of `address`. Precondition: `contains`.
+  /// Returns the block that last used the page of `address`. Precondition: `contains(address)`.
   [[nodiscard]] Number owner(const void* address) const noexcept {
     return pages_[page_of(address)].owner.load(std::memory_order_acquire);
   }
 
-  /// Returns the owners of the page before the run of `address` and the page behind it, or `kNone`.
-  /// Precondition: `contains`.
+  /// Returns the owner of the page before the run of `address`, and that of the page behind the
+  /// run. Either may be `kNone`. Precondition: `contains(address)`.
   [[nodiscard]] std::array<Number, 2> neighbours(const void* address) const noexcept;
 
-  /// `open` and `close` make pages of a run accessible or inaccessible, as `os::ReservedPages`
-  /// does. `address` and `bytes` are multiples of the page size. They take no lock.
+  /// `open` and `close` make pages accessible or inaccessible, as `os::ReservedPages` does.
+  /// `address` and `bytes` must be multiples of the page size. Neither function takes a lock.
   [[nodiscard]] bool open(std::byte* address, std::size_t bytes) noexcept {
     return space_.open(address, bytes);
   }
@@ -83,47 +83,47 @@ class GuardedPool {
     return space_.close(address, bytes);
   }
 
-  /// Makes the page of `address` accessible until its run is reused. Returns false if the system
-  /// refuses. May run in a signal handler.
+  /// Makes the page of `address` accessible until the run of the page is reused. Returns false if
+  /// the system refuses. May run in a signal handler.
   [[nodiscard]] bool open_page(const void* address) noexcept;
 
-  /// Returns whether the first `take` has run, whose limits are final.
+  /// Returns whether the first `take` has run. Later calls do not change the limits of the pool.
   [[nodiscard]] bool is_made() const noexcept { return is_made_.load(std::memory_order_relaxed); }
 
  private:
   struct Page {
     std::atomic<Number> owner;
-    /// The first page of the run.
+    /// Index of the first page of the run that contains this page.
     std::atomic<std::uint32_t> first;
-    /// In a first page: the run's length in pages, and the next run in its free queue.
+    /// Length in pages and successor in the free queue. Valid only in the first page of a run.
     std::atomic<std::uint32_t> length;
     std::uint32_t next;
-    /// Whether `open_page` made it accessible.
+    /// Whether `open_page` made the page accessible.
     std::atomic<bool> is_open;
   };
-  /// The page before the first run, which belongs to none.
+  /// Index that means no page. Page 0 lies before the first run and belongs to no run.
   static constexpr std::uint32_t kNoPage = 0;
 
-  /// A FIFO of free runs of one length class.
+  /// A FIFO of free runs of one size class.
   struct Queue {
     std::uint32_t oldest = kNoPage;
     std::uint32_t newest = kNoPage;
     std::size_t size = 0;
   };
 
-  /// Pages never used yet: `[next, end)`.
+  /// Range of pages that were never used: `[next, end)`.
   struct Fresh {
     std::size_t next = 0;
     std::size_t end = 0;
-    /// End of the pages that are prepared for use.
+    /// End of the pages for which `os::ReservedPages::prepare` was called.
     std::size_t prepared = 0;
   };
 
-  /// Lengths up to `kExact` have a class each, longer ones a class per power of two.
+  /// There is a size class for each length up to `kExact` pages, then for each power of two.
   static constexpr std::size_t kExact = 32;
   static constexpr std::size_t kClasses = kExact + 1 + 16;
   static constexpr std::size_t kLeastBytes = std::size_t{1} << 20;
-  /// Bytes prepared by one system call, enough for about eighty blocks.
+  /// Bytes for each call of `os::ReservedPages::prepare`, enough for about eighty blocks.
   static constexpr std::size_t kPreparedBytes = std::size_t{1} << 20;
 
   static std::size_t class_of(std::size_t pages) noexcept {
@@ -149,15 +149,16 @@ class GuardedPool {
     return page < count ? pages_[page].owner.load(std::memory_order_acquire) : kNone;
   }
 
-  /// Returns fresh pages. Once many runs of this length are free, or fresh pages run out, returns
-  /// the oldest free run of this length or longer.
+  /// Returns the first page of an unused run. Once many runs of this class are free, or no unused
+  /// pages remain, returns the oldest free run of this class or a larger one.
   std::size_t take_pages(std::size_t size_class) noexcept;
 
   void prepare(Fresh& fresh) noexcept;
 
   std::size_t pop(Queue& queue) noexcept;
 
-  /// Reserves as much as the system permits. Page 0 stays inaccessible, before the first run.
+  /// Reserves address space, halving the size until the system permits it. Page 0 stays
+  /// inaccessible, so that the first run has a guard page in front.
   void make(const Limits& limits) noexcept;
 
   [[nodiscard]] std::size_t most_live() const noexcept {
@@ -173,7 +174,7 @@ class GuardedPool {
   std::atomic<bool> is_made_{false};
   std::size_t live_ = 0;
   Limits limits_;
-  /// Free runs of one length that wait while fresh pages remain.
+  /// Maximum number of free runs of one class that are not reused while unused pages remain.
   std::size_t most_waiting_ = 0;
   Fresh small_;
   Fresh large_;

@@ -26,8 +26,8 @@ class HeapEnd {
           QuarantineList& kept, BlockFaults& faults) noexcept
       : settings_(settings), blocks_(blocks), guards_(guards), kept_(kept), faults_(faults) {}
 
-  /// Ends the next block of `gone.heap` and returns its address, or nullptr after the last one. Set
-  /// `cursor` to 0 for the first call, which also removes the heap's blocks from quarantine.
+  /// Ends the next block of `gone.heap` and returns its address. Returns nullptr after the last
+  /// block. The first call, with `cursor` 0, also removes the heap's blocks from quarantine.
   [[nodiscard]] void* end_next(const DeallocationEvent& gone, Number& cursor, const BlockCall& call,
                                FoundMisuses& found) noexcept {
     if (cursor == BlockPool::kNone) end_quarantine(gone.heap, call, found);

@@ -17,14 +17,14 @@ namespace alloctap {
 enum class MisuseKind : std::uint8_t {
   /// The block was freed before.
   kDoubleFree,
-  /// No allocation returned that address.
+  /// No allocation returned the address.
   kUnknownPointer,
   /// The address lies inside a live block, behind its begin.
   kInteriorPointer,
   kKindMismatch,
   kWrongSize,
   kWrongAlignment,
-  /// The block was freed to another heap than it came from.
+  /// The block was freed to a heap that did not allocate it.
   kWrongHeap,
   kWriteBefore,
   kWriteBehind,
@@ -32,7 +32,7 @@ enum class MisuseKind : std::uint8_t {
   kReadBefore,
   kReadBehind,
   kReadAfterFree,
-  /// A copy such as memcpy between overlapping ranges.
+  /// The source and destination of a copy such as memcpy overlap.
   kOverlappingCopy,
 };
 inline constexpr std::size_t kMisuseKinds = 14;
@@ -41,19 +41,19 @@ inline constexpr std::size_t kMisuseKinds = 14;
 struct BlockCall {
   StackId stack = kNoStackId;
   os::ThreadId thread = 0;
-  /// Nanoseconds of `os::coarse_monotonic_ns`.
+  /// Time of the call from `os::coarse_monotonic_ns`, in nanoseconds.
   std::int64_t time_ns = 0;
 };
 
-/// What is known of a block and its calls.
+/// The allocation of a block, and its deallocation if it was freed.
 struct BlockHistory {
-  /// If false, the other members are meaningless.
+  /// Whether a block was found. If false, the other members are meaningless.
   bool known = false;
   bool freed = false;
   std::uintptr_t address = 0;
   /// Requested bytes.
   std::uint64_t size = 0;
-  /// Bytes; 0 if the call named no alignment.
+  /// Alignment in bytes; 0 if the allocation call named no alignment.
   std::size_t alignment = 0;
   AllocationKind kind = AllocationKind::kMalloc;
   DeallocationKind freed_by = DeallocationKind::kFree;
@@ -62,32 +62,31 @@ struct BlockHistory {
   [[no_unique_address]] os::HeapHandle heap{};
 };
 
-/// A fault as it was found.
+/// A fault, and the call that detected it.
 struct Misuse {
   MisuseKind kind = MisuseKind::kDoubleFree;
-  /// The call during which it was found. For overwrites that is not the call that wrote.
+  /// The call that detected the fault. An overwrite was made earlier, by another call or none.
   BlockCall found;
-  /// The kind of that call if it is a deallocation.
+  /// The kind of `found` if it is a deallocation call.
   DeallocationKind call = DeallocationKind::kFree;
-  /// Whether a sweep over all blocks found it, rather than a call of the program.
+  /// Whether a sweep over all blocks detected the fault, rather than a call of the program.
   bool by_sweep = false;
-  /// The address that the program passed.
+  /// The address that the program passed to `found`.
   std::uintptr_t address = 0;
-  /// Bytes that the call stated; 0 if it stated none.
+  /// The size that the deallocation call stated, in bytes; 0 if it stated no size.
   std::uint64_t stated_size = 0;
   std::size_t stated_alignment = 0;
-  /// The heap that the call named.
+  /// The heap that the deallocation call named.
   [[no_unique_address]] os::HeapHandle heap{};
   BlockHistory block;
-  /// Changed bytes, for overwrites that were found later.
+  /// The overwritten bytes, if the fault is an overwrite that was detected later.
   ChangedBytes changed;
-  /// The access, if it was detected when it happened; for a copy, the write.
+  /// The access, if the fault was detected when it happened. If it is a copy, its write.
   MemoryAccess access;
   /// The source address of a copy.
   std::uintptr_t source = 0;
 };
 
-/// Returns the name of `kind` in reports.
 [[nodiscard]] constexpr std::string_view name_of(MisuseKind kind) noexcept {
   switch (kind) {
     case MisuseKind::kDoubleFree:
@@ -122,7 +121,7 @@ struct Misuse {
   return "misuse";
 }
 
-/// Returns the name of `misuse`, which distinguishes queries such as malloc_usable_size from frees.
+/// Returns the name in reports, which distinguishes queries (malloc_usable_size) from frees.
 [[nodiscard]] constexpr std::string_view name_of(const Misuse& misuse) noexcept {
   const bool is_asked = !misuse.access.function.empty();
   if (is_asked && misuse.kind == MisuseKind::kUnknownPointer) return "use of an unknown address";

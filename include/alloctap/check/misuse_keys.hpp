@@ -9,7 +9,7 @@
 
 namespace alloctap {
 
-/// Returns the name of `kind` in recordings, suppressions and options, in lower case and '_'.
+/// Returns the name of `kind` in recordings, suppressions and options, in lower case with '_'.
 [[nodiscard]] constexpr std::string_view key_of(MisuseKind kind) noexcept {
   switch (kind) {
     case MisuseKind::kDoubleFree:

@@ -8,7 +8,7 @@
 
 namespace alloctap {
 
-/// A bit set of `MisuseKind`.
+/// A bit set of `MisuseKind` values.
 class MisuseKinds {
  public:
   constexpr MisuseKinds() noexcept = default;

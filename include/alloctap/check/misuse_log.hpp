@@ -14,15 +14,15 @@
 
 namespace alloctap {
 
-/// A fault and its count. Faults are equal if kind, detecting stack, allocation stack and free
-/// stack are equal.
+/// A fault and its count. Faults are equal if kind and stacks (detection, allocation, free) are
+/// equal.
 struct CountedMisuse {
   Misuse first;
   std::uint64_t times = 0;
 };
 
-/// The first `kMaxCount` distinct faults. Thread-safe; runs inside malloc. Constant-initialized,
-/// never destroyed.
+/// A log of the first `kMaxCount` distinct faults. Thread-safe; runs inside malloc.
+/// Constant-initialized, never destroyed.
 class MisuseLog {
  public:
   static constexpr std::size_t kMaxCount = 1024;
@@ -31,11 +31,11 @@ class MisuseLog {
   MisuseLog(const MisuseLog&) = delete;
   MisuseLog& operator=(const MisuseLog&) = delete;
 
-  /// Counts `misuse`. Returns a stable pointer to a new entry, or nullptr if the fault is known or
-  /// the log is full.
+  /// Counts `misuse`. If it is new, returns its entry, whose address is stable. Returns nullptr if
+  /// the fault is known or the log is full.
   const Misuse* add(const Misuse& misuse) noexcept;
 
-  /// Calls `visit(const CountedMisuse&)` under the lock, in order of first detection.
+  /// Calls `visit(const CountedMisuse&)` in order of first detection. Holds the lock meanwhile.
   template <class Visit>
   void for_each(Visit&& visit) const {
     const std::lock_guard hold(lock_);

@@ -5,8 +5,8 @@
 
 namespace alloctap {
 
-/// Calls `visit(StackId)` for the detecting call's stack, and for the block's allocation and free
-/// stacks if known.
+/// Calls `visit(StackId)` for the stack of the detecting call. Then visits the stacks of the
+/// block's allocation and free, if they are known.
 template <class Visit>
 void for_each_stack(const Misuse& misuse, Visit&& visit) {
   if (!misuse.by_sweep) visit(misuse.found.stack);

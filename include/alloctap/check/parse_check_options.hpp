@@ -13,8 +13,9 @@
 
 namespace alloctap {
 
-/// Parses options such as "guard=64 free_track verify_kinds": names of `kCheckOptions`, some with
-/// `=NUMBER`, separated by spaces or commas. Permits spaces around '='. Control plane.
+/// Parses options such as "guard=64 free_track verify_kinds". Each is a name from `kCheckOptions`,
+/// with `=NUMBER` if it takes a number. Spaces or commas separate options; '=' may have spaces
+/// around. Control plane.
 class CheckOptionParser {
  public:
   explicit CheckOptionParser(std::string_view text) noexcept : left_(text) {}
@@ -48,7 +49,7 @@ class CheckOptionParser {
 
   void add_unknown(std::string_view name);
 
-  /// Returns false for options of malloc_debug that every tracker implies.
+  /// Returns false for an option of malloc_debug whose feature every tracker has anyway.
   static bool has_effect(const CheckOption& option) noexcept {
     return option.apply != nullptr || option.value == CheckOption::Value::kKinds;
   }
@@ -62,7 +63,6 @@ class CheckOptionParser {
   CheckSettings settings_;
 };
 
-/// Calls `CheckOptionParser::parse`.
 [[nodiscard]] inline Result<CheckSettings> parse_check_options(std::string_view text) {
   return CheckOptionParser(text).parse();
 }

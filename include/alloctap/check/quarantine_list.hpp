@@ -12,9 +12,9 @@
 
 namespace alloctap {
 
-/// Two bounded FIFOs: the quarantine, and the records of blocks freed before. Settings must not
-/// change between calls. Not thread-safe, except for `is_overfull`; runs inside malloc.
-/// Constant-initialized, never destroyed.
+/// Two bounded FIFOs: quarantined blocks, and the records of blocks that left the quarantine or
+/// skipped it. The settings must not change between calls. Not thread-safe, except for
+/// `is_overfull`; runs inside malloc. Constant-initialized, never destroyed.
 class QuarantineList {
  public:
   using Number = BlockPool::Number;
@@ -26,14 +26,14 @@ class QuarantineList {
     return overfull_.load(std::memory_order_relaxed);
   }
 
-  /// Returns whether the quarantine is on and the block fits in it.
+  /// Returns whether the quarantine is on and the block is small enough for it.
   [[nodiscard]] static bool takes(const CheckSettings& settings,
                                   const CheckedBlock& block) noexcept {
     return settings.quarantine_blocks > 0 &&
            BlockLayout::bytes_of(block) <= settings.quarantine_bytes;
   }
 
-  /// Adds a block. Returns false if the queue is full or out of memory.
+  /// Adds a block to the quarantine. Returns false if the queue is full or out of memory.
   [[nodiscard]] bool push(const CheckSettings& settings, CheckedBlocks& blocks,
                           Number number) noexcept {
     if (!quarantine_.push(number, settings.quarantine_blocks + kSpare)) return false;
@@ -69,7 +69,8 @@ class QuarantineList {
     quarantine_.for_each(visit);
   }
 
-  /// Keeps the record of a block that returned to the allocator; forgets the oldest one if full.
+  /// Keeps the record of a block that is returned to the allocator. If the FIFO of such records is
+  /// full, drops the oldest one.
   void remember(const CheckSettings& settings, CheckedBlocks& blocks, Number number,
                 std::uint32_t hint) noexcept {
     blocks[number].kept.store(false, std::memory_order_relaxed);
@@ -79,7 +80,7 @@ class QuarantineList {
   }
 
  private:
-  /// Spare slots: other threads may push before the first one evicts.
+  /// Extra slots in the queue, because other threads may push before the first thread evicts.
   static constexpr std::uint32_t kSpare = 1024;
 
   void note_fullness(const CheckSettings& settings) noexcept {

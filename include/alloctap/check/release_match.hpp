@@ -12,8 +12,8 @@ namespace alloctap {
 /// How a deallocation call mismatches a live block.
 enum class ReleaseFault : std::uint8_t { kNone, kKind, kSize, kAlignment };
 
-/// Returns whether `release` may free a block of `kind`. C++ standard, [new.delete]; C standard,
-/// 7.24.3: free and realloc match all of malloc's family, aligned or not. Custom allocators match
+/// Returns whether the deallocation call `release` may free a block of `kind`: C++ [new.delete], C
+/// 7.24.3. free and realloc match all of malloc's family, aligned or not. Custom allocators match
 /// only themselves.
 [[nodiscard]] constexpr bool fits(AllocationKind kind, DeallocationKind release) noexcept {
   switch (kind) {
@@ -36,7 +36,7 @@ enum class ReleaseFault : std::uint8_t { kNone, kKind, kSize, kAlignment };
   return true;
 }
 
-/// Returns whether the kinds match except that only one of them is aligned.
+/// Returns whether the calls would match if both or neither were aligned forms.
 [[nodiscard]] constexpr bool differ_in_alignment(AllocationKind kind,
                                                  DeallocationKind release) noexcept {
   switch (kind) {
@@ -57,7 +57,7 @@ enum class ReleaseFault : std::uint8_t { kNone, kKind, kSize, kAlignment };
   return false;
 }
 
-/// Returns the mismatch between `gone` and a block of that kind, size and alignment in bytes.
+/// Returns how `gone` mismatches a block of the given kind, size and alignment (both in bytes).
 [[nodiscard]] constexpr ReleaseFault find_release_fault(const DeallocationEvent& gone,
                                                         AllocationKind kind, std::uint64_t size,
                                                         std::size_t alignment) noexcept {

@@ -5,10 +5,10 @@
 
 namespace alloctap {
 
-/// All checks, of which `select` enables some at run time. Call it before the hook's first call, or
-/// in `Config::on_first_call`; it is not thread-safe. Blocks allocated earlier are not checked.
-/// Guard pages require `HookCapabilities::uses_guard_pages`. Trackers with different `Domain` types
-/// have separate settings.
+/// A policy with all checks, some of which `select` enables at run time. Call `select` before the
+/// hook's first call, or in `Config::on_first_call`. `select` is not thread-safe. Blocks allocated
+/// before that call are not checked. Guard pages require `HookCapabilities::uses_guard_pages`.
+/// Trackers with different `Domain` types have separate settings.
 template <class Domain = void>
 class SelectableChecks {
  public:

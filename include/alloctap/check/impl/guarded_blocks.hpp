@@ -56,7 +56,7 @@ ALLOCTAP_INLINE void* GuardedBlocks::adopt(const CheckSettings& settings, Checke
 
 ALLOCTAP_INLINE void GuardedBlocks::retire(const CheckedBlock& block) noexcept {
   if (!take_back(block)) return;
-  // If the system refuses, the pages stay accessible, but still wait in the queue before reuse.
+  // If the system refuses, the freed pages stay accessible. The run is queued for reuse anyway.
   const std::size_t bytes = open_bytes(block);
   if (bytes > 0) static_cast<void>(pool_.close(first_page(block), bytes));
   pool_.give_back(first_page(block));
@@ -87,8 +87,8 @@ ALLOCTAP_INLINE GuardedBlocks::Number GuardedBlocks::nearest(const void* address
 ALLOCTAP_INLINE GuardedPool::Limits GuardedBlocks::limits(const CheckSettings& settings) noexcept {
   const bool is_sampled = settings.guard_pages > 1;
   const os::AddressLimits system = os::address_limits();
-  // Each accessible run needs two mappings, its own and the one behind it. A quarter of the limit
-  // in runs takes half of all mappings.
+  // Each accessible run needs two mappings: its pages, and the inaccessible pages behind them. A
+  // quarter of the limit for runs therefore uses half of all mappings.
   const std::size_t ranges = system.ranges / 4;
   const std::size_t runs = is_sampled ? 1024 : 1 << 17;
   return {.bytes = std::min((is_sampled ? 256 : 8192) * kMegabyte, system.bytes / 4),
@@ -126,7 +126,7 @@ ALLOCTAP_INLINE BlockPlan GuardedBlocks::try_place(const CheckSettings& settings
   const bool is_clean = !run.has_open_pages || close_all(run.begin, pages + slack);
   const std::size_t bytes = open_bytes(block);
   if (!is_clean || (bytes > 0 && !pool_.open(first_page(block), bytes))) {
-    // The freed run keeps the record until it is reused.
+    // The freed run refers to the record until the run is reused.
     block.state.store(CheckedBlock::State::kFreed, std::memory_order_release);
     pool_.give_back(run.begin);
     return {};

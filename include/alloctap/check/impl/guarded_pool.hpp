@@ -114,7 +114,7 @@ ALLOCTAP_INLINE void GuardedPool::make(const Limits& limits) noexcept {
   most_waiting_ = limits.runs / 4;
   small_ = {.next = 1, .end = count / 4, .prepared = 1};
   large_ = {.next = count / 4, .end = count, .prepared = count / 4};
-  // Excludes the pool from the roots of the leak scan, which visits live blocks itself.
+  // Excludes the pool from the roots of the leak scan, because the scan visits live blocks itself.
   ArenaRegions::add(space_.begin(), bytes);
   begin_.store(address_of(space_.begin()), std::memory_order_relaxed);
   bytes_.store(bytes, std::memory_order_release);
