@@ -16,7 +16,7 @@
 
 namespace alloctap {
 
-/// A rule for the allocations of one thread, in that thread's list.
+/// A rule that applies to one thread; an element of the linked list of that thread's rules.
 struct ThreadRule {
   CountedRule counted;
   ThreadRule* outer = nullptr;
@@ -28,9 +28,9 @@ struct CommonRule {
   bool taken = false;
 };
 
-/// The registry of active rules. Each thread has a list, innermost rule first. Rules for all
-/// threads lie in fixed slots, so that a forked child finds them unchanged. Process-wide state is
-/// constant-initialized and never destroyed.
+/// The registry of active rules. Each thread has a linked list of its rules, innermost scope first.
+/// Rules for all threads lie in fixed slots, so that a forked child finds them unchanged. Runs
+/// inside malloc. Process-wide state is constant-initialized and never destroyed.
 class ActiveFaultRules {
  public:
   /// Maximum number of active rules for all threads.
@@ -40,18 +40,18 @@ class ActiveFaultRules {
     return count_.load(std::memory_order_relaxed) != 0;
   }
 
-  /// Adds a rule for this thread. Returns false without thread-local storage.
+  /// Adds a rule for the calling thread. Returns false if the thread has no thread-local storage.
   static bool begin(ThreadRule& rule) noexcept;
 
-  /// Removes `rule` on the thread that added it. Rules may end in any order.
+  /// Removes `rule`. Call it on the thread that called `begin`. Rules may end in any order.
   static void end(const ThreadRule& rule) noexcept;
 
-  /// Returns nullptr if all slots are in use.
+  /// Adds a rule for all threads. Returns nullptr if all slots are in use.
   [[nodiscard]] static CountedRule* begin_for_all(const FailureRule& rule) noexcept;
 
   static void end_for_all(const CountedRule& rule) noexcept;
 
-  /// Returns whether a rule makes the allocation fail; all matching rules count it. Inside malloc.
+  /// Counts the allocation in all rules that match it. Returns whether any of them makes it fail.
   [[nodiscard]] static bool refuse(const AskedAllocation& asked,
                                    const AllocationSurroundings& surroundings) noexcept {
     if (asked.is_own && UseInternalArena::active()) return false;
@@ -66,7 +66,8 @@ class ActiveFaultRules {
     return refuse_for_all(asked, stack, surroundings) || refused;
   }
 
-  /// Enters a call that asks. Returns the depth of nested calls on this thread; 1 is outermost.
+  /// Marks the begin of a call that allocates. Returns the nesting depth of such calls on this
+  /// thread; the outermost has depth 1.
   static std::int32_t enter_asked() noexcept {
     auto& depth = Local::mine().asked;
     const std::int32_t now = depth.load(std::memory_order_relaxed) + 1;
@@ -79,7 +80,8 @@ class ActiveFaultRules {
   }
 
  private:
-  /// Atomic for the reason given at `ThreadSlot::depth`.
+  /// Per-thread state. Atomic, because GCC assumes that malloc reads no user data and may delete
+  /// stores to a plain variable.
   struct OfThread {
     std::atomic<ThreadRule*> innermost;
     std::atomic<std::int32_t> asked;

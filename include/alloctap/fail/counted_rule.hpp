@@ -9,8 +9,9 @@
 
 namespace alloctap {
 
-/// Only one thread at a time uses a rule; any thread may read the counts. All members that change
-/// are atomic, because compilers assume that malloc modifies no variable. Runs inside malloc.
+/// A fault-injection rule that counts matching and failed allocations. Callers serialize updates;
+/// any thread may read the counts. The counts are atomic, because compilers assume that malloc
+/// modifies no user data. Runs inside malloc.
 class CountedRule {
  public:
   constexpr CountedRule() noexcept = default;
@@ -23,8 +24,8 @@ class CountedRule {
   /// Replaces the rule and resets the counts.
   void begin(const FailureRule& rule) noexcept;
 
-  /// Counts the allocation if it matches. Returns whether it should fail. `stack` is set only if
-  /// some active rule needs stacks.
+  /// Counts the allocation if it matches the rule. Returns true if the allocation must fail.
+  /// `stack` is `kNoStackId` if no active rule needs stacks.
   [[nodiscard]] bool meet(const AskedAllocation& asked, StackId stack,
                           const AllocationSurroundings& surroundings) noexcept;
 

@@ -7,21 +7,23 @@
 
 namespace alloctap {
 
-/// A scope guard for fault injection: while it is alive, allocations that match its rule fail. It
-/// affects every tracker whose `Failures` is `InjectedFailures` and whose hook is installed, with
-/// or without a session:
+/// A scope guard for fault injection: while it is alive, allocations that match its rule fail.
+/// Affects all trackers with an installed hook whose `Failures` policy is `InjectedFailures`. They
+/// need not be recording. Example:
 ///
 ///     alloctap::failing_allocations seventh{{.nth = 7}};
 ///     load_level();                       // its 7th allocation fails
 ///     seventh.failures();                 // 1 if it made at least 7 allocations
 ///
-/// A failing call behaves as its function does if out of memory. malloc and its relatives return
-/// null and set errno to ENOMEM; realloc leaves the block unchanged. posix_memalign returns ENOMEM.
-/// operator new throws std::bad_alloc; its nothrow form returns null. HeapAlloc and HeapReAlloc
-/// return null. New handlers are not called. A reallocation to 0 bytes is a free and never fails.
+/// A failing call behaves as its function does if out of memory. malloc and related functions
+/// return null and set errno to ENOMEM; realloc leaves the block unchanged. posix_memalign returns
+/// ENOMEM. operator new throws std::bad_alloc; its nothrow form returns null. HeapAlloc and
+/// HeapReAlloc return null. New handlers are not called. A reallocation to 0 bytes is a free and
+/// never fails.
 ///
-/// Scopes nest: an allocation fails if any rule applies, and each rule counts its own matches. A
-/// scope for one thread must end on that thread. Not for use inside a hook; allocates nothing.
+/// Scopes nest. An allocation fails if the rule of any alive scope selects it. Each rule counts all
+/// its matches. A scope for one thread must end on that thread. Not for use inside a hook;
+/// allocates nothing.
 class FailingAllocations {
  public:
   explicit FailingAllocations(const FailureRule& rule) noexcept;
@@ -29,11 +31,11 @@ class FailingAllocations {
   FailingAllocations(const FailingAllocations&) = delete;
   FailingAllocations& operator=(const FailingAllocations&) = delete;
 
-  /// Returns false if the scope has no effect: `ActiveFaultRules::kMaxOfAllThreads` rules for all
-  /// threads are active, or the thread has no thread-local storage.
+  /// Returns false if the scope has no effect. Either `ActiveFaultRules::kMaxOfAllThreads` rules
+  /// for all threads are active already, or the thread has no thread-local storage.
   [[nodiscard]] bool active() const noexcept { return rule_ != nullptr; }
 
-  /// Returns how many allocations matched the rule, and how many of them failed.
+  /// `allocations` returns how many allocations matched, `failures` how many of those failed.
   [[nodiscard]] std::uint64_t allocations() const noexcept {
     return active() ? rule_->allocations() : 0;
   }

@@ -9,21 +9,21 @@
 
 namespace alloctap {
 
-/// Callbacks that give a policy details of an allocation. Each runs inside malloc, on the
-/// allocating thread.
+/// Callbacks for details of an allocation. They run inside malloc, on the allocating thread.
 struct AllocationSurroundings {
   /// Returns the current tag of the calling thread; `kNoTag` outside all tags.
   TagId (*tag)() noexcept = nullptr;
-  /// Returns the parent of a tag; `kNoTag` for an outermost one.
+  /// Returns the parent of the tag `inner`, or `kNoTag` if it has no parent.
   TagId (*tag_around)(TagId inner) noexcept = nullptr;
-  /// Captures the stack of a call of the program. Returns `kNoStackId` if out of memory. Not for
-  /// the tracker's own calls.
+  /// Captures the stack of the program's call with that origin. Returns `kNoStackId` if out of
+  /// memory. Must not be called for allocations of the tracker.
   StackId (*stack)(const CallOrigin& origin) noexcept = nullptr;
-  /// Returns whether a call in that stack was made from `code`.
+  /// Returns whether any return address in `stack` lies in `code`.
   bool (*passes)(StackId stack, const AddressRange& code) noexcept = nullptr;
 };
 
-/// The slot `Failures`. `kFails` is false if nothing can fail; for the rest see `RefusingSink`.
+/// A policy for `Config::Failures`. `kFails` is false if nothing can fail. Functions:
+/// `RefusingSink`.
 template <class P>
 concept FailurePolicy =
     requires(const AskedAllocation& asked, const AllocationSurroundings& surroundings) {

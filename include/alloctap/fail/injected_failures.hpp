@@ -8,7 +8,8 @@
 
 namespace alloctap {
 
-/// Costs one load and one branch for each allocation while no scope is alive in the process.
+/// The policy that fails the allocations which `failing_allocations` scopes select. Runs inside
+/// malloc. While no scope is alive in the process, it costs one load and one branch per allocation.
 struct InjectedFailures {
   static constexpr bool kFails = true;
 

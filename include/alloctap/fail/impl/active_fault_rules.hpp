@@ -14,7 +14,7 @@ namespace alloctap {
 
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool ActiveFaultRules::begin(ThreadRule& rule) noexcept {
   if (!Local::is_own()) return false;
-  // Calls that were left by longjmp or a Windows exception never decremented the depth.
+  // Resets the depth, because calls that longjmp or a Windows exception left never decremented it.
   Local::mine().asked.store(0, std::memory_order_relaxed);
   auto& innermost = Local::mine().innermost;
   rule.outer = innermost.load(std::memory_order_relaxed);

@@ -16,7 +16,7 @@ ALLOCTAP_INLINE FailingAllocations::FailingAllocations(const FailureRule& rule) 
   } else if (ActiveFaultRules::begin(mine_)) {
     rule_ = &mine_.counted;
   }
-  // Compilers assume that malloc reads no variable, and the rule is not atomic.
+  // The rule is not atomic, and compilers assume that malloc reads no variable.
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
