@@ -6,18 +6,18 @@
 
 namespace alloctap {
 
-/// A symbolizer over `absl::Symbolize`: demangled names without template arguments, from .symtab or
-/// .dynsym; no files or lines. Choose it for crash reports: it does not use the host's allocator,
-/// which may be locked. Slow: it scans a symbol table for each address, some milliseconds in a
-/// program of 100,000 functions. Abseil caches names by address, so it cannot name unloaded
-/// modules, and may mix up modules that were loaded at one address in turn. Links absl::symbolize:
-/// target alloctap::absl_symbolizer.
+/// A symbolizer over `absl::Symbolize`, which reads .symtab or .dynsym. Yields demangled names
+/// without template arguments, but no files or lines. Choose it for crash reports: it does not use
+/// the host's allocator, whose locks may be held. Slow: it scans a symbol table for each address,
+/// which takes milliseconds in a program of 100,000 functions. Abseil caches names by address. It
+/// therefore cannot name functions of unloaded modules, and may confuse modules that were loaded at
+/// one address in turn. Links absl::symbolize: target alloctap::absl_symbolizer.
 struct AbslSymbolizer {
   static constexpr std::string_view name = "absl";
 
   static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept;
 
-  /// Writes the name of the function at `address` to `buffer` and returns it, or an empty string.
+  /// Writes the name of the function at `address` to `buffer`. Returns the name; empty if unknown.
   static std::string_view name_of(std::uintptr_t address, std::span<char> buffer) noexcept;
 };
 

@@ -1,4 +1,4 @@
-/// A string builder over a buffer of the caller.
+/// A string builder over a buffer of fixed size.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace alloctap {
 
-/// Appends text to a fixed buffer and truncates at its end. Allocates nothing.
+/// Appends text to the caller's buffer, truncated at the buffer's end. Allocates nothing.
 class BoundedText {
  public:
   explicit BoundedText(std::span<char> buffer) noexcept : buffer_(buffer) {}
@@ -20,7 +20,7 @@ class BoundedText {
     full_ = full_ || length < text.size();
   }
 
-  /// Appends a Unicode character in UTF-8, whole or not at all.
+  /// Appends a Unicode character in UTF-8. Appends nothing if the whole character does not fit.
   void append_character(char32_t character) noexcept {
     char bytes[4];
     const std::size_t length = encode(character, bytes);
@@ -29,7 +29,7 @@ class BoundedText {
   }
 
   [[nodiscard]] std::string_view text() const noexcept { return {buffer_.data(), size_}; }
-  /// Returns whether anything was dropped.
+  /// Returns whether text was truncated.
   [[nodiscard]] bool is_full() const noexcept { return full_; }
 
  private:

@@ -7,12 +7,11 @@
 
 namespace alloctap {
 
-/// A cache of demangled symbols. Allocates from the host; not thread-safe.
+/// A cache of demangled symbol names. Allocates from the host; not thread-safe.
 class DemangledNames {
  public:
-  /// Demangles `symbol` by the Itanium C++ ABI or Rust's manglings. Returns other names unchanged,
-  /// but without a symbol version. The cache compares addresses, so `symbol` must live as long as
-  /// the cache.
+  /// Demangles `symbol` by the Itanium C++ ABI or Rust's manglings. Removes the symbol version from
+  /// any other name. The cache compares addresses, so `symbol` must live as long as the cache.
   const std::string& of(const char* symbol) {
     const auto [entry, is_new] = names_.try_emplace(symbol);
     if (is_new) entry->second = demangle(symbol);
@@ -22,7 +21,7 @@ class DemangledNames {
  private:
   static std::string demangle(const char* symbol);
 
-  /// Removes the suffix of "function@VERSION", as some symbol tables have it.
+  /// Removes the symbol version from "function@VERSION". Some symbol tables contain such names.
   static std::string without_version(std::string_view symbol);
 
   std::unordered_map<const char*, std::string> names_;

@@ -38,8 +38,8 @@ namespace alloctap::libdw {
   return elf != nullptr && is_zstd_compressed(elf.get());
 }
 
-/// A hint for reports: the first file with unreadable debug information. Not thread-safe, as
-/// symbolizers are.
+/// A hint for reports about the first file whose debug information could not be read. Not
+/// thread-safe, because symbolizers are not.
 class UnreadableDebugInformation {
  public:
   /// Remembers `path` if the debug information of `module` is unreadable because of zstd.

@@ -21,23 +21,22 @@
 
 namespace alloctap::libdw {
 
-/// The bytes of a GNU build-id; empty if a file has no build-id.
+/// The bytes of a GNU build-id. Empty if the file has no build-id.
 using BuildId = std::span<const std::byte>;
 
-/// The root of separate debug files (GDB manual, "Separate Debug Files"). Set it before the first
-/// report if they are elsewhere; the caller keeps the string alive.
+/// The root directory of separate debug files (GDB manual, "Separate Debug Files"). Set it before
+/// the first report. The caller keeps the string alive.
 inline constinit std::string_view debug_root = "/usr/lib/debug";
 
-/// The /proc directory of the process to symbolize; mapped files can be read there after deletion.
-/// Set it before a report to symbolize another process; the caller keeps the string alive.
+/// The /proc directory of the process to symbolize, through which deleted files can be read while
+/// they are mapped. Set it before a report. The caller keeps it alive.
 inline constinit std::string_view process_directory = "/proc/self";
 
 [[nodiscard]] inline BuildId build_id_of(const Module& module) noexcept {
   return {module.build_id, module.build_id_bytes};
 }
 
-/// Returns whether the ELF file at `descriptor` has the build-id `wanted`. The build-id of a file
-/// without one is empty.
+/// Returns whether the ELF file has the build-id `wanted`, or has no build-id if `wanted` is empty.
 [[nodiscard]] inline bool has_build_id(int descriptor, BuildId wanted) {
   ::elf_version(EV_CURRENT);
   const auto end = [](Elf* elf) { ::elf_end(elf); };
@@ -51,7 +50,7 @@ inline constinit std::string_view process_directory = "/proc/self";
   return std::ranges::equal(found, wanted);
 }
 
-/// Opens the file at `path` if its build-id matches; otherwise returns a closed file.
+/// Opens the file at `path`. Returns a closed file if its build-id differs from `wanted`.
 [[nodiscard]] inline os::File open_with_build_id(const std::string& path, BuildId wanted) {
   int error = 0;
   os::File file = os::open_for_reading(path.c_str(), error);
@@ -77,8 +76,9 @@ struct OpenFile {
   std::string path;
 };
 
-/// Finds the debug file of a module by build-id, otherwise by `link` (.gnu_debuglink) in GDB's
-/// directories. Accepts only a file with the build-id `id`. Contacts no debuginfod server.
+/// Finds the debug file of a module by its build-id `id`, otherwise by the name `link`
+/// (.gnu_debuglink) in GDB's directories. Accepts only build-id `id`. Contacts no debuginfod
+/// server.
 [[nodiscard]] inline OpenFile find_debug_file(BuildId id, std::string_view module_path,
                                               std::string_view link) {
   if (id.empty()) return {};
@@ -99,7 +99,7 @@ struct OpenFile {
   return {};
 }
 
-/// Returns whether the kernel's symbolic link `link` leads to the file at `path`, deleted or not.
+/// Returns whether the /proc link `link` refers to the file at `path`, which may be deleted.
 [[nodiscard]] inline bool leads_to(const std::string& link, std::string_view path) {
   constexpr std::string_view kDeleted = " (deleted)";
   std::string target(path.size() + kDeleted.size() + 1, '\0');
@@ -109,8 +109,9 @@ struct OpenFile {
   return !target.empty() && (rest.empty() || rest == kDeleted);
 }
 
-/// Returns the /proc link to the file mapped at the start of `module` (proc(5)), or an empty
-/// string. Links in map_files require a capability; the executable's link does not.
+/// Returns the path of the /proc link to the file mapped at the start of `module` (proc(5)).
+/// Returns an empty string if no link is readable. Links in map_files require a capability;
+/// /proc/PID/exe does not.
 [[nodiscard]] inline std::string find_mapped_link(const Module& module) {
   std::string link(process_directory);
   const std::size_t folder = link.size();
@@ -130,9 +131,9 @@ struct OpenFile {
   return leads_to(link, module.path) ? link : std::string();
 }
 
-/// Opens the file that names a module's code: the loaded file if readable, otherwise its debug
-/// file. Rejects a rebuilt file, which has another build-id and would give wrong names. Without
-/// build-ids, rejects any file at the path of a deleted one.
+/// Opens the file with the symbols of a module: the loaded file if readable, otherwise its debug
+/// file. Rejects a file with another build-id, because a rebuilt file would give wrong names. If
+/// the module has no build-id and its file was deleted, rejects any new file at the path.
 [[nodiscard]] inline OpenFile find_code_file(const Module& module) {
   const BuildId id = build_id_of(module);
   OpenFile own{.file = {}, .path = std::string(module.path)};

@@ -11,8 +11,8 @@
 
 namespace alloctap::libdw {
 
-/// The functions of .symtab (of the module or its debug file) or .dynsym, sorted once. libdwfl
-/// itself scans its table for each address.
+/// The function symbols of a module, sorted by address. They are from .symtab of the module or its
+/// debug file, otherwise from .dynsym. libdwfl would scan the table for each address.
 class FunctionSymbols {
  public:
   explicit FunctionSymbols(Dwfl_Module* module) {
@@ -23,13 +23,13 @@ class FunctionSymbols {
     });
   }
 
-  /// Returns the symbol of the function that contains `address`, an address in the file. Prefers
-  /// global symbols at equal addresses. Returns nullptr if no function contains it.
+  /// Returns the name of the function that contains the file address `address`. If several
+  /// functions begin at one address, prefers global symbols. Returns nullptr if unknown.
   [[nodiscard]] const char* find(std::uint64_t address) const {
     auto function = std::upper_bound(
         functions_.begin(), functions_.end(), address,
         [](std::uint64_t value, const Function& other) { return value < other.start; });
-    // An enclosing function lies a few entries before one that it encloses.
+    // A function that encloses another begins at most a few entries before the enclosed one.
     const char* best = nullptr;
     std::uint64_t start = 0;
     for (int i = 0; i < kMaxNested && function != functions_.begin(); ++i) {

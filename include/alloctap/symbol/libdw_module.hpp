@@ -12,8 +12,8 @@
 
 namespace alloctap::libdw {
 
-/// A libdwfl session with one module at its file addresses. Not thread-safe; allocates from the
-/// host.
+/// A libdwfl session that contains one module, loaded at the addresses in its file. Not
+/// thread-safe; allocates from the host.
 class DebugModule {
  public:
   /// Opens the module. `get` returns nullptr if its file was deleted or replaced.
@@ -35,13 +35,13 @@ class DebugModule {
     void operator()(Dwfl* session) const noexcept { ::dwfl_end(session); }
   };
 
-  /// Implements libdwfl's callback find_debuginfo: returns a descriptor or -1, and a path that
-  /// libdwfl frees. libdwfl's own callback may contact debuginfod servers.
+  /// The callback find_debuginfo for libdwfl. Returns a descriptor or -1, and a path that libdwfl
+  /// frees. Replaces libdwfl's callback, which may contact debuginfod servers.
   static int find_debug_information(Dwfl_Module* module, void**, const char*, Dwarf_Addr,
                                     const char* path, const char* link, GElf_Word checksum,
                                     char** found) noexcept try {
-    // libdwfl also asks for supplementary files (DWARF 5, 7.3.6), which have no checksum. libdw
-    // finds them itself.
+    // libdwfl also calls this for supplementary files (DWARF 5, 7.3.6), whose links have no
+    // checksum. libdw finds such files itself.
     if (link != nullptr && checksum == 0) return -1;
     const unsigned char* bits = nullptr;
     GElf_Addr place = 0;

@@ -15,15 +15,14 @@
 
 namespace alloctap::libdw {
 
-/// A cache of qualified and demangled function names. Results live as long as this object. Not
-/// thread-safe; allocates from the host.
+/// A cache of qualified and demangled function names. Returned names live as long as this object.
+/// Not thread-safe; allocates from the host.
 class FunctionNames {
  public:
-  /// Returns the demangled name of a linker symbol.
   [[nodiscard]] std::string_view of_symbol(const char* symbol) { return demangled_.of(symbol); }
 
-  /// Returns the demangled linkage name of `function`; empty if it has no linkage name, as a C
-  /// function or a static one.
+  /// Returns the demangled linkage name of `function`. Returns an empty string if DWARF has no
+  /// linkage name, as for C functions and static functions.
   [[nodiscard]] std::string_view linkage_name(Dwarf_Die& function) {
     for (const unsigned attribute : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
       Dwarf_Attribute found;
@@ -34,7 +33,7 @@ class FunctionNames {
     return {};
   }
 
-  /// Returns the source name qualified with namespaces and classes; empty if unnamed.
+  /// Returns the source name with its namespaces and classes; empty if the function is unnamed.
   [[nodiscard]] std::string_view source_name(Dwarf_Die& function) {
     Dwarf_Die declaration = declaration_of(function);
     const auto [entry, is_new] = qualified_.try_emplace(declaration.addr);
@@ -45,7 +44,7 @@ class FunctionNames {
  private:
   /// Follows abstract origins and specifications to the declaration (DWARF 5, 3.3.8, 2.13.2).
   static Dwarf_Die declaration_of(const Dwarf_Die& function) {
-    // Longer chains are cycles in damaged files.
+    // A longer chain is a cycle in a damaged file.
     constexpr int kLongestChain = 16;
     Dwarf_Die die = function;
     for (int i = 0; i < kLongestChain; ++i) {
@@ -86,7 +85,7 @@ class FunctionNames {
   }
 
   DemangledNames demangled_;
-  /// Keyed by the address of the declaration's DIE.
+  /// Source names by address of the declaration's DIE.
   std::unordered_map<const void*, std::string> qualified_;
 };
 

@@ -13,16 +13,17 @@
 
 namespace alloctap::libdw {
 
-/// Resolves all addresses of a unit in one walk over its DIEs. `dwarf_getscopes` would walk past
-/// all functions of the unit for each address.
+/// Finds the functions at each address of a unit in one walk over the unit's DIEs.
+/// `dwarf_getscopes` would walk over all functions of the unit for each address.
 class Scopes {
  public:
-  /// Resolves the addresses of `unit`; `addresses` are those of all units.
+  /// Resolves the addresses in `unit`. `unit.indices` are indices into `addresses`.
   Scopes(const UnitWithAddresses& unit, const std::vector<std::uint64_t>& addresses)
       : addresses_(addresses), chains_(addresses.size()) {
     Dwarf_Die functions = unit.functions;
     walk(functions, unit.indices, kDepth);
-    // Second pass: a function of a local class may lie in a function whose code is elsewhere.
+    // Second pass, because a local class's function is a child DIE of a function with code
+    // elsewhere.
     std::vector<std::size_t> missing;
     for (const std::size_t index : unit.indices) {
       if (chains_[index].empty()) missing.push_back(index);
@@ -32,13 +33,14 @@ class Scopes {
     walk(functions, missing, kDepth);
   }
 
-  /// Returns the functions at an address, from the concrete one to the innermost inlined one.
+  /// Returns the functions at address number `index`: the one with its own code first, then inlined
+  /// ones, innermost last. Empty if unknown.
   [[nodiscard]] std::vector<Dwarf_Die>& of(std::size_t index) { return chains_[index]; }
 
  private:
   using Indices = std::vector<std::size_t>;
 
-  /// Bounds recursion on damaged files; compilers nest less deeply.
+  /// Bounds the recursion in damaged files. Compilers nest DIEs less deeply.
   static constexpr int kDepth = 256;
 
   void walk(Dwarf_Die& parent, const Indices& wanted, int depth) {

@@ -9,13 +9,13 @@
 
 namespace alloctap {
 
-/// A symbolizer over elfutils' libdw. Uses DWARF from the module's file or a separate debug file
-/// (by build-id below /usr/lib/debug, or by .gnu_debuglink), otherwise the symbol table. Reads each
-/// module once. Skips files with another build-id, and reads deleted ones through /proc
-/// (`libdw::process_directory`). Contacts no debuginfod server.
+/// A symbolizer over elfutils' libdw. Reads DWARF from the module's file or from a separate debug
+/// file (by build-id below /usr/lib/debug, or by .gnu_debuglink). Without DWARF, reads the symbol
+/// table. Reads each module once per report. Skips files whose build-id differs from the module's.
+/// Reads deleted files through /proc (`libdw::process_directory`). Contacts no debuginfod server.
 ///
-/// Allocates from the host, so it is not for crash reports. If the host is out of memory, libdw
-/// (elfutils 0.188) may end the process or use a failed allocation. Links libdw: target
+/// Allocates from the host, so it is unfit for crash reports. If the host is out of memory, libdw
+/// (elfutils 0.188) may end the process or dereference a null pointer. Links libdw: target
 /// alloctap::libdw_symbolizer.
 struct LibdwSymbolizer {
   static constexpr std::string_view name = "libdw";
@@ -26,7 +26,7 @@ struct LibdwSymbolizer {
   static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept;
 
  private:
-  /// Leaves the rest of the module unnamed if the host is out of memory.
+  /// Symbolizes the places in one module. If the host is out of memory, leaves the rest unnamed.
   static void symbolize_module(const Module& module, std::span<const CodeAddress> places,
                                std::size_t first, Symbols& symbols) noexcept;
 };

@@ -12,13 +12,14 @@
 
 namespace alloctap::libdw {
 
-/// A compilation unit and the requested addresses in it.
+/// A compilation unit and the addresses to symbolize in it.
 struct UnitWithAddresses {
-  /// The DIE with the line table.
+  /// The DIE of the unit that has the line table.
   Dwarf_Die lines;
-  /// The DIE with the functions: `lines`, or the split unit in a .dwo file (DWARF 5, 3.1.2).
+  /// The DIE that contains the functions. It equals `lines`, or is the split unit in a .dwo file
+  /// (DWARF 5, 3.1.2).
   Dwarf_Die functions;
-  /// Ascending indices into the addresses.
+  /// Indices into the sorted addresses, ascending.
   std::vector<std::size_t> indices;
 };
 
@@ -32,7 +33,7 @@ void for_each_range(Dwarf_Die& die, Visit&& visit) {
   while ((offset = ::dwarf_ranges(&die, offset, &base, &low, &high)) > 0) visit(low, high);
 }
 
-/// Calls `visit(index)` for each of the ascending `addresses` in `[low, high)`.
+/// Calls `visit(index)` for each index of an address in `[low, high)`. `addresses` are ascending.
 template <class Visit>
 void for_each_inside(const std::vector<std::uint64_t>& addresses, std::uint64_t low,
                      std::uint64_t high, Visit&& visit) {
@@ -42,7 +43,7 @@ void for_each_inside(const std::vector<std::uint64_t>& addresses, std::uint64_t 
   }
 }
 
-/// Returns the DIE with the functions: that of the split unit if there is one.
+/// Returns the DIE that contains the functions: for a skeleton unit, that of its split unit.
 [[nodiscard]] inline Dwarf_Die functions_of(const Dwarf_Die& unit) {
   Dwarf_Die split;
   std::uint8_t type = 0;
@@ -52,8 +53,8 @@ void for_each_inside(const std::vector<std::uint64_t>& addresses, std::uint64_t 
   return is_split ? split : unit;
 }
 
-/// Returns the units of `module` that contain any of the ascending `addresses`; each address
-/// belongs to at most one. Reads the ranges of all units, because not all compilers emit
+/// Returns the units of `module` that contain any of `addresses`, which are ascending. Assigns each
+/// address to at most one unit. Reads the ranges of all units, because not all compilers emit
 /// .debug_aranges.
 [[nodiscard]] inline std::vector<UnitWithAddresses> units_of(
     Dwfl_Module* module, const std::vector<std::uint64_t>& addresses) {

@@ -14,18 +14,19 @@
 
 namespace alloctap {
 
-/// A module that was unloaded while recorded stacks had addresses in it.
+/// A module that was unloaded, while recorded stacks still have addresses in it.
 struct UnloadedModule {
   Module module;
-  /// Addresses of call instructions in recorded stacks, ascending, and their names. Symbolized at
-  /// unload, because the file may be rebuilt at any time.
+  /// Addresses of call instructions in recorded stacks, ascending, and their symbols. They are
+  /// symbolized at unload, because the file may be rebuilt later.
   ArenaArray<CodeAddress> places;
   Symbols symbols;
   UnloadedModule* next = nullptr;
 };
 
-/// Detects unloaded modules by comparison of module lists, and keeps them. Memory from the arena;
-/// constant-initialized, never destroyed. Not thread-safe: the caller holds the control lock.
+/// The list of unloaded modules, found by comparing successive module lists. Its memory is
+/// allocated in the arena. Constant-initialized, never destroyed. Not thread-safe: the caller holds
+/// the control lock.
 class ModuleHistory {
  public:
   constexpr ModuleHistory() noexcept = default;
@@ -50,11 +51,11 @@ class ModuleHistory {
     *known_ = std::move(now);
   }
 
-  /// Keeps an unloaded module; `before` is the first stack recorded afterwards. Returns nullptr if
-  /// out of memory.
+  /// Adds an unloaded module. `before` is the id of the first stack recorded after the unload.
+  /// Returns nullptr if out of memory.
   UnloadedModule* add(const Module& module, StackId before) noexcept;
 
-  /// Calls `visit(UnloadedModule&)` for each module not symbolized yet.
+  /// Calls `visit(UnloadedModule&)` for each module whose frames are not symbolized yet.
   template <class Visit>
   void for_each_unnamed(Visit&& visit) noexcept {
     for (UnloadedModule* unloaded = first_; unloaded != nullptr; unloaded = unloaded->next) {
@@ -65,14 +66,14 @@ class ModuleHistory {
   /// Returns the unloaded module that contained `address` when `stack` was recorded, or nullptr.
   [[nodiscard]] const UnloadedModule* find(std::uintptr_t address, StackId stack) const noexcept;
 
-  /// Adds the modules of the last `update` to `modules`, which is empty. Returns false if out of
-  /// memory.
+  /// Adds the modules found by the last `update` to `modules`. Precondition: `modules` is empty.
+  /// Returns false if out of memory.
   [[nodiscard]] bool add_loaded_to(ModuleTable& modules) const noexcept;
 
   /// Adds the unloaded modules to `modules`. Returns false if out of memory.
   [[nodiscard]] bool add_to(ModuleTable& modules) const noexcept;
 
-  /// Symbolizes only places in unloaded modules, from the kept names.
+  /// Adds the stored symbols of those `places` that lie in unloaded modules. Skips all others.
   void symbolize(std::span<const CodeAddress> places, Symbols& symbols) const noexcept;
 
  private:

@@ -19,17 +19,17 @@ namespace alloctap {
 struct Module {
   std::uintptr_t start = 0;
   std::uintptr_t end = 0;
-  /// Process address minus file address.
+  /// Load bias: process address minus file address.
   std::uintptr_t bias = 0;
   std::string_view path;
   std::size_t build_id_bytes = 0;
   std::byte build_id[32] = {};
-  /// Whether it has executable pages; files mapped as data are not modules.
+  /// Whether the mapping has executable pages. Files mapped only as data are not modules.
   bool has_code = false;
-  /// Whether the file was deleted or replaced, so that `path` may name another one.
+  /// Whether the file was deleted or replaced. If true, `path` may name another file.
   bool is_gone = false;
-  /// The first stack recorded after the unload; addresses in older stacks refer to this module.
-  /// `kNoStackId` while loaded.
+  /// Id of the first stack recorded after the unload, or `kNoStackId` while loaded. Addresses in
+  /// stacks with lower ids refer to this module.
   StackId unloaded_before = kNoStackId;
 
   [[nodiscard]] bool contains(std::uintptr_t address) const noexcept {
@@ -43,19 +43,18 @@ struct Module {
 enum class ModuleReading : std::uint8_t {
   kComplete,
   kNoMemory,
-  /// The address space is not readable: no /proc, or no free descriptor.
+  /// The memory map is not readable: /proc is not mounted, or no descriptor is free.
   kUnreadable,
 };
 
-/// A module list at one moment, unloaded modules included. Read from the system's memory map and
-/// the modules' headers instead of the loader, whose lock a stopped thread may hold. Memory from
-/// the arena. Move-only.
+/// A list of loaded and unloaded modules at one moment. Read from the system's memory map and the
+/// modules' headers. The loader is not called, because a stopped thread may hold its lock.
+/// Allocated in the arena. Move-only.
 class ModuleTable {
  public:
-  /// Reads the modules mapped now; `reading()` returns the outcome.
+  /// Returns the modules that are mapped now. `reading()` of the result is the outcome.
   [[nodiscard]] static ModuleTable read() noexcept;
 
-  /// Returns the outcome of `read`.
   [[nodiscard]] ModuleReading reading() const noexcept { return reading_; }
 
   /// Returns the loaded module that contains `address`, or nullptr.
@@ -70,17 +69,18 @@ class ModuleTable {
   /// Returns the unloaded module that contained `address` when `stack` was recorded, or nullptr.
   [[nodiscard]] const Module* find_unloaded(std::uintptr_t address, StackId stack) const noexcept;
 
-  /// Returns loaded modules by ascending address, then unloaded ones in order of unload.
+  /// Returns loaded modules in order of address, then unloaded modules in order of unload.
   [[nodiscard]] std::span<const Module> modules() const noexcept {
     return {modules_.data(), modules_.size()};
   }
 
   [[nodiscard]] std::span<const Module> loaded() const noexcept { return modules().first(loaded_); }
 
-  /// Appends a loaded module of a saved table: the highest address so far, before any unloaded one.
+  /// Appends a loaded module of a saved table. Precondition: its address is above those of all
+  /// others, and no unloaded module was added. Returns false if out of memory.
   [[nodiscard]] bool add_loaded(const Module& module) noexcept;
 
-  /// Appends an unloaded module; call in order of unload.
+  /// Appends an unloaded module. Call it in order of unload. Returns false if out of memory.
   [[nodiscard]] bool add_unloaded(const Module& module) noexcept;
 
   /// Returns the index of `module`, an element of this table.
@@ -96,7 +96,7 @@ class ModuleTable {
 
   void visit(const os::MemoryRegion& region) noexcept;
 
-  /// Reads at most `most` bytes of the region into `file_start_`, to which the result points.
+  /// Reads up to `most` bytes of the region into `file_start_`, to which the result refers.
   auto read_image(const os::MemoryRegion& region, std::size_t most) noexcept {
     const std::size_t bytes = os::copy_memory(
         region.start, {file_start_.data(), std::min(most, region.end - region.start)});

@@ -1,11 +1,11 @@
-/// A symbolizer without names: reports show module, offset and build-id for later symbolization.
+/// A symbolizer without names. Reports show module, offset, build-id for later symbolization.
 #pragma once
 
 #include "alloctap/symbol/symbolizer.hpp"
 
 namespace alloctap {
 
-/// Names no function. Needs no library.
+/// A symbolizer that names no function and needs no library.
 struct NoSymbolizer {
   static constexpr std::string_view name = "none";
   static void symbolize(std::span<const CodeAddress>, Symbols&) noexcept {}

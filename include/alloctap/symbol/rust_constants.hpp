@@ -33,7 +33,7 @@ inline void append_decimal(std::uint64_t value, BoundedText& out) noexcept {
   out.append({digits, static_cast<std::size_t>(end - digits)});
 }
 
-/// Appends `character`, escaped as in a Rust literal in `quote`s.
+/// Appends `character`. Escapes it as in a Rust literal delimited by `quote`.
 inline void append_escaped(char32_t character, char quote, BoundedText& out) noexcept {
   constexpr std::string_view kControls("\t\r\n\0", 4);
   constexpr std::string_view kLetters = "trn0";
@@ -60,8 +60,8 @@ inline bool append_text_constant(std::string_view digits, BoundedText& out) noex
   return true;
 }
 
-/// Appends a constant of basic type `type` with hexadecimal `digits`. Returns false if invalid.
-/// Integers of more than 64 bits stay hexadecimal.
+/// Appends a constant of basic type `type` with hexadecimal `digits`. Returns false if they are
+/// invalid. Prints integers of more than 64 bits in hexadecimal.
 inline bool append_constant(char type, std::string_view digits, BoundedText& out) noexcept {
   if (type == 'e') return append_text_constant(digits, out);
   std::uint64_t value = 0;

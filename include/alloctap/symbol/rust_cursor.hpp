@@ -8,17 +8,17 @@
 
 namespace alloctap::rust {
 
-/// An identifier and its disambiguator among equal names.
+/// An identifier, and the number that distinguishes it from equal identifiers in its scope.
 struct Identifier {
   std::uint64_t disambiguator = 0;
   std::string_view ascii;
-  /// The Punycode of the other characters (RFC 3492); empty if all are ASCII.
+  /// The Punycode (RFC 3492) of the non-ASCII characters. Empty if all characters are ASCII.
   std::string_view punycode;
 
   [[nodiscard]] bool empty() const noexcept { return ascii.empty() && punycode.empty(); }
 };
 
-/// A parser cursor over a mangled name. After the first syntax error `failed` returns true, and
+/// A parser cursor over a mangled name. After the first syntax error, `failed` returns true and all
 /// results are meaningless. Allocates nothing.
 class Cursor {
  public:
@@ -51,7 +51,8 @@ class Cursor {
     return value + 1;
   }
 
-  /// Parses an optional base-62 number behind `tag`: 0 if absent, otherwise the number plus 1.
+  /// Parses an optional base-62 number that follows `tag`. Returns 0 if `tag` does not follow.
+  /// Otherwise returns the number plus 1.
   std::uint64_t optional_number(char tag) noexcept {
     if (!eat(tag)) return 0;
     const std::uint64_t value = number();
@@ -59,7 +60,7 @@ class Cursor {
     return value + 1;
   }
 
-  /// Parses the hexadecimal digits of a constant and the underscore behind them.
+  /// Parses the hexadecimal digits of a constant and the underscore that ends them.
   std::string_view hexadecimal() noexcept {
     const std::size_t begin = at_;
     while (is_digit(peek()) || (peek() >= 'a' && peek() <= 'f')) ++at_;

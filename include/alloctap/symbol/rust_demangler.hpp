@@ -11,14 +11,14 @@
 
 namespace alloctap::rust {
 
-/// Demangles one symbol (RFC 2603) as `c++filt` does: without crate hashes and types of constants.
-/// Recursive descent, at most `kMaxDepth` deep; stops when the buffer is full. Allocates nothing,
-/// so it may run in a crash report.
+/// Demangles one symbol (RFC 2603). As `c++filt`, omits crate hashes and types of constants. A
+/// recursive-descent parser with at most `kMaxDepth` levels; stops when the buffer is full.
+/// Allocates nothing, so it may run in a crash report.
 class Demangler : Printer {
  public:
   using Printer::Printer;
 
-  /// Returns the name, truncated to the buffer; empty after a syntax error.
+  /// Returns the demangled name, truncated to the buffer; empty after a syntax error.
   std::string_view demangle() noexcept {
     print_path(true);
     const char rest = in_.peek();
@@ -36,7 +36,7 @@ class Demangler : Printer {
     --skipped_;
   }
 
-  /// `in_value`: generic arguments need the turbofish "::<".
+  /// Prints a path. If `in_value`, writes generic arguments with the turbofish "::<".
   void print_path(bool in_value) noexcept {
     const Level level(*this);
     if (is_done()) return;
@@ -165,7 +165,7 @@ class Demangler : Printer {
     if (in_.eat('C')) {
       print("C");
     } else {
-      // A hyphen is mangled as an underscore.
+      // A hyphen in a name is mangled as an underscore.
       for (const char c : in_.plain_identifier().ascii)
         print(c == '_' ? "-" : std::string_view(&c, 1));
     }
@@ -195,8 +195,8 @@ class Demangler : Printer {
     if (is_open) print(">");
   }
 
-  /// Prints a path. Returns true if it ends in open generic arguments, to which more may be
-  /// appended.
+  /// Prints a path. Returns true if the path ends in generic arguments whose '>' is not printed
+  /// yet, so that the caller may append more.
   bool print_open_path() noexcept {
     const Level level(*this);
     bool is_open = false;

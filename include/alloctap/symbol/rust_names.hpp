@@ -13,8 +13,8 @@
 
 namespace alloctap {
 
-/// Demangles a symbol of Rust's v0 mangling (RFC 2603) into `buffer`, truncated to it. Returns an
-/// empty string for other symbols. Allocates nothing.
+/// Demangles a symbol of Rust's v0 mangling (RFC 2603) into `buffer`, where the name may be
+/// truncated. Returns an empty string for other symbols. Allocates nothing.
 [[nodiscard]] inline std::string_view demangle_rust(std::string_view symbol,
                                                     std::span<char> buffer) noexcept {
   constexpr std::string_view kPrefix = "_R";
@@ -36,8 +36,8 @@ namespace rust {
   return is_hash ? length : 0;
 }
 
-/// Removes an escape such as "$LT$" from the front of `rest` and appends its character. Returns
-/// false if `rest` begins with no escape.
+/// Removes an escape such as "$LT$" from the front of `rest` and appends the character that it
+/// encodes. Returns false if `rest` does not begin with an escape.
 inline bool append_escape(std::string_view& rest, BoundedText& out) noexcept {
   struct Escape {
     std::string_view text;
@@ -71,9 +71,9 @@ inline bool append_escape(std::string_view& rest, BoundedText& out) noexcept {
 
 }  // namespace rust
 
-/// Completes the demangling of a legacy Rust `name` that was demangled as C++: removes hash and
-/// escapes in place. Returns the new length, which is never larger. Leaves other names unchanged.
-/// Allocates nothing.
+/// Completes the demangling of a legacy Rust symbol: `name` is the symbol demangled as C++. Removes
+/// the hash and decodes escapes in place. Returns the new length, which is at most the old one.
+/// Leaves other names unchanged. Allocates nothing.
 [[nodiscard]] inline std::size_t rewrite_legacy_rust(std::span<char> name) noexcept {
   const std::size_t length = rust::length_without_hash({name.data(), name.size()});
   if (length == 0) return name.size();

@@ -89,7 +89,7 @@ class Punycode {
   std::size_t size_ = 0;
 };
 
-/// The base of `Demangler`: prints identifiers, lists, back references and lifetimes.
+/// The base class of `Demangler`. Prints identifiers, lists, back references and lifetimes.
 class Printer {
  public:
   Printer(std::string_view symbol, std::span<char> buffer) noexcept : in_(symbol), out_(buffer) {}
@@ -97,7 +97,7 @@ class Printer {
  protected:
   static constexpr int kMaxDepth = 256;
 
-  /// Counts the recursion depth in its scope, and fails beyond `kMaxDepth`.
+  /// A scope guard that counts the recursion depth. Parsing fails beyond `kMaxDepth`.
   class Level {
    public:
     explicit Level(Printer& printer) noexcept : printer_(printer) {
@@ -132,7 +132,7 @@ class Printer {
     if (skipped_ == 0) append_decimal(value, out_);
   }
 
-  /// Calls `print_one` up to the end of the list, with separators. Returns the number of elements.
+  /// Calls `print_one` for each element and prints separators. Returns the number of elements.
   template <class PrintOne>
   std::size_t print_list(std::string_view separator, PrintOne&& print_one) noexcept {
     std::size_t count = 0;
@@ -143,8 +143,8 @@ class Printer {
     return count;
   }
 
-  /// Prints a back reference to an earlier position. Does not follow it in skipped parts, which
-  /// would take exponential time.
+  /// Prints the target of a back reference to an earlier position. While output is skipped, does
+  /// not parse the target, because nested back references would take exponential time.
   template <class Print>
   void print_reference(Print&& print_target) noexcept {
     const std::size_t place = in_.position() - 1;
@@ -177,7 +177,7 @@ class Printer {
     print_number(depth - 26 + 1);
   }
 
-  /// Prints a binder `for<'a, ...>` and then what `print_inside` prints.
+  /// Prints a binder `for<'a, ...>`, then calls `print_inside`.
   template <class Print>
   void print_binder(Print&& print_inside) noexcept {
     const std::uint64_t bound = in_.optional_number('G');
@@ -197,9 +197,9 @@ class Printer {
   Cursor in_;
   BoundedText out_;
   int depth_ = 0;
-  /// Nesting depth of parts parsed without output.
+  /// Nesting depth of scopes that are parsed without output.
   int skipped_ = 0;
-  /// Number of lifetimes bound here.
+  /// Number of lifetimes bound by the enclosing binders.
   std::uint64_t lifetimes_ = 0;
 };
 

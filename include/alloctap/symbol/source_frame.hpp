@@ -8,18 +8,17 @@ namespace alloctap {
 
 struct Module;
 
-/// An instruction to symbolize.
+/// An address to symbolize.
 struct CodeAddress {
-  /// An address in the process; for a call, the last byte of the instruction, not the return
-  /// address.
+  /// An address in the process. For a call, its last byte, not the return address.
   std::uintptr_t address = 0;
-  /// The module that contains it, or did when it was recorded; nullptr if unknown.
+  /// The module that contained the address when it was recorded; nullptr if unknown.
   const Module* module = nullptr;
 };
 
-/// A function with file and line. The producer owns the strings.
+/// A function with source file and line. The symbolizer owns the strings.
 struct SourceFrame {
-  /// The demangled name; empty if unknown.
+  /// The demangled name of the function; empty if unknown.
   std::string_view function = {};
   /// The path of the source file as the compiler recorded it; empty if unknown.
   std::string_view file = {};

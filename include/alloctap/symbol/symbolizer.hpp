@@ -11,15 +11,15 @@
 
 namespace alloctap {
 
-/// The slot `Symbolizer` of a tracker. `symbolize` gets all `places` at once, grouped by module and
+/// A policy for `Config::Symbolizer`. `symbolize` gets all `places` at once, grouped by module and
 /// ascending by address, so that each module is read once. It calls `symbols.add(i, frame)` for
-/// each frame of `places[i]`, innermost inlined function first. Unknown addresses get no frame. A
-/// file whose build-id differs from the module's is skipped, because wrong names are worse than
-/// none.
+/// each frame of `places[i]`, innermost inlined function first. It adds no frame for unknown
+/// addresses. It must skip a file whose build-id differs from the module's, because wrong names are
+/// worse than missing names.
 ///
-/// Control plane, one thread at a time; allocations are not recorded meanwhile. A symbolizer for
-/// crash reports must not allocate from the host, whose locks may be held forever. Others must
-/// document that they allocate.
+/// Control plane, called by one thread at a time. Allocations that a symbolizer makes are not
+/// recorded. A symbolizer for crash reports must not allocate from the host, whose locks may never
+/// be released. Other symbolizers must document that they allocate.
 template <class S>
 concept Symbolizer = requires(std::span<const CodeAddress> places, Symbols& symbols) {
   { S::name } -> std::convertible_to<std::string_view>;

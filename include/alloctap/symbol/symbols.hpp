@@ -12,22 +12,23 @@
 
 namespace alloctap {
 
-/// The frames of each symbolized place: innermost inlined function first, concrete function last.
-/// Memory from the arena; results are missing if it is exhausted. Move-only; not thread-safe.
+/// The frames of each symbolized place: innermost inlined function first, the function with its own
+/// code last. Allocated in the arena; frames are missing if out of memory. Move-only; not
+/// thread-safe.
 class Symbols {
  public:
-  /// Maximum bytes of a stored string; longer ones are truncated and end in "...".
+  /// Maximum bytes of a stored string. Longer strings are truncated and end in "...".
   static constexpr std::size_t kLongestText = 1024;
 
   Symbols() noexcept = default;
   /// Sets the number of places. Returns false if out of memory.
   [[nodiscard]] bool expect(std::size_t places) noexcept { return ranges_.resize(places); }
 
-  /// Adds the next outer frame of `place`, and copies its strings. Add all frames of a place in
-  /// sequence.
+  /// Adds the next outer frame of `place` and copies the frame's strings. Precondition: all frames
+  /// of one place are added in a row.
   void add(std::size_t place, const SourceFrame& frame) noexcept;
 
-  /// Returns the frames of a place, innermost first; empty if unknown.
+  /// Returns the frames of a place, innermost first. Returns an empty span if the place is unknown.
   [[nodiscard]] std::span<const SourceFrame> of(std::size_t place) const noexcept {
     if (place >= ranges_.size()) return {};
     return {frames_.data() + ranges_[place].first, ranges_[place].count};

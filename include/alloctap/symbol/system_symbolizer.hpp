@@ -16,22 +16,22 @@
 
 namespace alloctap {
 
-/// Functions, files, lines and inlined functions, from debug information that DbgHelp reads. That
-/// is a PDB next to the module or at the linker's path; Wine also reads DWARF up to version 4.
-/// Falls back to the file's symbols and exports. Skips files that are not those that ran. Allocates
-/// from the host. DbgHelp is single-threaded: the program must not call it during a report.
+/// Finds functions, files, lines and inlined functions with DbgHelp. DbgHelp reads a PDB next to
+/// the module or at the path that the linker recorded. Wine's DbgHelp also reads DWARF up to
+/// version 4. Without debug information, uses the symbols and exports of the file. Skips files that
+/// differ from those that were loaded. Allocates from the host. DbgHelp is single-threaded: the
+/// program must not call DbgHelp during a report.
 struct SystemSymbolizer {
   static constexpr bool kExists = !os::kSymbolLibrary.empty();
   static constexpr std::string_view name = kExists ? os::kSymbolLibrary : "none";
 
   static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept;
 
-  /// Returns a warning for reports if the symbolizer is impaired, or an empty string. Loads
-  /// DbgHelp.
+  /// Loads DbgHelp. Returns a warning for reports if symbolization is impaired; otherwise empty.
   static std::string_view note() noexcept;
 
  private:
-  /// Symbolizes `places` of `module`; the first has index `first` in `symbols`.
+  /// Symbolizes `places`, all in `module`. `first` is the index of the first one in `symbols`.
   static void symbolize(const Module& module, std::span<const CodeAddress> places,
                         std::size_t first, Symbols& symbols) noexcept;
 
@@ -43,8 +43,8 @@ struct SystemSymbolizer {
 
 static_assert(Symbolizer<SystemSymbolizer>);
 
-/// The system's best symbolizer, for portable programs. No config uses it by default: DbgHelp of
-/// Wine 8 ends the process on unnamed DWARF functions, which large programs have.
+/// The best symbolizer of the system, for portable programs. No config uses it by default, because
+/// DbgHelp of Wine 8 ends the process on unnamed DWARF functions. Large programs have some.
 using DefaultSymbolizer =
     std::conditional_t<SystemSymbolizer::kExists, SystemSymbolizer, NoSymbolizer>;
 

@@ -10,19 +10,20 @@
 
 namespace alloctap {
 
-/// A lock-free ring buffer from the loader's unload notices to the thread with the control lock.
-/// Single producer: the notices are serialized. Neither side waits or allocates.
-/// Constant-initialized, never destroyed.
+/// A lock-free ring buffer. The loader's unload notifications add modules; the thread with the
+/// control lock takes them. The loader serializes the notifications, so the producer is single.
+/// Neither side waits or allocates. Constant-initialized, never destroyed.
 class UnloadedModuleQueue {
  public:
   static constexpr std::size_t kCapacity = 32;
 
-  /// Enqueues a module that is being unloaded. Addresses there in stacks from `before` on belong to
-  /// its successor. If full, drops it and sets the overflow flag.
+  /// Enqueues a module that is being unloaded. In stacks with ids from `before` on, addresses in
+  /// its range belong to a later module. If full, drops the module and sets the overflow flag.
   void add(const Module& module, StackId before) noexcept;
 
-  /// Calls `visit(const Module&, StackId before)` for each module, oldest first, and removes it.
-  /// Stops and keeps the module if `visit` returns false. The caller holds the control lock.
+  /// Calls `visit(const Module&, StackId before)` for each module, oldest first, and removes the
+  /// module. Stops and keeps the module if `visit` returns false. The caller holds the control
+  /// lock.
   template <class Visit>
   void take(Visit&& visit) noexcept {
     const std::size_t end = end_.load(std::memory_order_acquire);

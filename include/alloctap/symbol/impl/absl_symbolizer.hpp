@@ -25,7 +25,7 @@ ALLOCTAP_INLINE void AbslSymbolizer::symbolize(std::span<const CodeAddress> plac
 
 ALLOCTAP_INLINE std::string_view AbslSymbolizer::name_of(std::uintptr_t address,
                                                          std::span<char> buffer) noexcept {
-  // Abseil reads at most this many bytes of a symbol. Its release of 2022 does not demangle Rust.
+  // Abseil reads at most this many bytes of a symbol. Its 2022 releases do not demangle Rust.
   std::array<char, 3072> symbol;
   const bool found = absl::Symbolize(reinterpret_cast<const void*>(address), symbol.data(),
                                      static_cast<int>(symbol.size()));

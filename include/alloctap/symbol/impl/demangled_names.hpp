@@ -16,7 +16,7 @@
 namespace alloctap {
 
 ALLOCTAP_INLINE std::string DemangledNames::demangle(const char* symbol) {
-  // Reports truncate names to fewer bytes.
+  // Large enough for all names, because reports truncate names to fewer bytes.
   std::array<char, 4096> buffer;
   const std::string_view rust = demangle_rust(symbol, buffer);
   if (!rust.empty()) return std::string(rust);

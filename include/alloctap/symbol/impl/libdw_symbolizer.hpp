@@ -25,7 +25,7 @@ namespace alloctap::libdw {
 /// Symbolizes the places in one module. Allocates from the host.
 class ModuleSymbolizer {
  public:
-  /// Takes the ascending `places` in `module`; the first has index `first` in `symbols`.
+  /// `places` are ascending and in `module`. The first one has index `first` in `symbols`.
   ModuleSymbolizer(const Module& module, std::span<const CodeAddress> places, std::size_t first,
                    Symbols& symbols)
       : debug_(module), path_(module.path), first_(first), symbols_(symbols) {
@@ -55,7 +55,8 @@ class ModuleSymbolizer {
     int line = 0;
   };
 
-  /// Returns false if the unit has neither a function nor a line for the address.
+  /// Adds the frames of one address. Returns false if the unit has neither function nor line for
+  /// it.
   bool add_frames(UnitWithAddresses& unit, std::vector<Dwarf_Die>& scopes, std::size_t index,
                   const FunctionSymbols& functions) {
     SourcePlace place = line_of(unit, addresses_[index]);
@@ -105,7 +106,8 @@ class ModuleSymbolizer {
     return number;
   }
 
-  /// Prefers the symbol table for static functions: it has their full names.
+  /// Returns the name of a function that has code. Prefers the symbol table for static functions,
+  /// because only its names are complete.
   std::string_view name_of_code(Dwarf_Die& function, std::size_t index,
                                 const FunctionSymbols& functions) {
     const std::string_view name = names_.linkage_name(function);
@@ -123,7 +125,7 @@ class ModuleSymbolizer {
   std::string_view path_;
   std::size_t first_;
   Symbols& symbols_;
-  /// File addresses, ascending.
+  /// Addresses of the places in the module's file, ascending.
   std::vector<std::uint64_t> addresses_;
   FunctionNames names_;
 };
