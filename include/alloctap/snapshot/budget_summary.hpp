@@ -30,34 +30,34 @@ inline constexpr std::array<BudgetKind, kBudgetKinds> kAllBudgetKinds{
   return "bytes_per_frame";
 }
 
-/// Means no limit.
+/// The value of a limit that is not set.
 inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
-/// An allocation that exceeded a budget.
+/// An allocation that exceeded a budget, and the state of the budget.
 struct BudgetOffence {
-  /// The tag of the budget; the allocation may be in a nested tag.
+  /// The tag whose budget was exceeded. The allocation may be in a nested tag.
   TagId tag = kNoTag;
   BudgetKind kind = BudgetKind::kHeldBytes;
   std::uint64_t limit = 0;
-  /// The value of the quantity including this allocation.
+  /// The value of the limited quantity, including this allocation.
   std::uint64_t value = 0;
   /// The stack of the allocation.
   StackId stack = kNoStackId;
   FrameNumber frame = 0;
-  /// Nanoseconds since the Unix epoch.
+  /// Time of the allocation, in nanoseconds since the Unix epoch.
   std::int64_t time_ns = 0;
-  /// The tag's own name without its parents; lives as long as the process.
+  /// The name of the tag without its parents. Its storage lives as long as the process.
   std::string_view tag_name = {};
 };
 
-/// The state of one limit.
+/// The state of one limit of a budget.
 struct LimitSummary {
   std::uint64_t limit = kUnlimited;
-  /// Bytes held now, or the amount used so far in the current frame.
+  /// Bytes held now (`kHeldBytes`), otherwise the value in the current game frame.
   std::uint64_t value = 0;
-  /// The maximum ever, or in any frame.
+  /// The maximum of `value` so far, over all game frames.
   std::uint64_t most = 0;
-  /// How often the budget's action ran.
+  /// Number of times that the action of the budget ran.
   std::uint64_t offences = 0;
 };
 

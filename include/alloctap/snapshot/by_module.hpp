@@ -17,17 +17,17 @@
 
 namespace alloctap {
 
-/// Allocations of one module, and the live part of them.
+/// Allocations attributed to one module: all since the start, and the live ones.
 struct ModuleSummary {
-  /// nullptr for code outside all modules, and for unknown stacks.
+  /// The module; nullptr for code outside all modules and for unknown stacks.
   const Module* module = nullptr;
   AllocationTotals total = {};
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;
 };
 
-/// Returns whether a module is an allocator, the C library, the loader or a C++ runtime, by its
-/// file name. Such modules allocate on behalf of others.
+/// Returns whether the file name of `module` is that of an allocator, the C library, the loader or
+/// a C++ runtime. Allocations of such modules are attributed to their callers.
 [[nodiscard]] inline bool is_runtime_module(const Module& module) noexcept {
   constexpr std::array<std::string_view, 15> kStarts{
       "libc.so",      "libc-2.",     "libc.musl",   "libstdc++.so", "libc++.so",
@@ -38,8 +38,8 @@ struct ModuleSummary {
                      [file](std::string_view start) { return file.starts_with(start); });
 }
 
-/// Returns the module of the innermost frame for which `is_own(const Module&)` is false. Without
-/// such a frame, returns the module of the innermost frame, or nullptr if unknown.
+/// Returns the module of the innermost frame for which `is_own(const Module&)` returns false. If
+/// there is none, returns the module of the innermost frame, or nullptr if that is unknown.
 template <class IsOwn>
 [[nodiscard]] const Module* module_of(const StackTable& table, StackId stack,
                                       const ModuleTable& modules, IsOwn& is_own) {
@@ -53,9 +53,9 @@ template <class IsOwn>
   return innermost;
 }
 
-/// Sums up `snapshot` by module, most live bytes first. `modules` (`Tracker::modules`) must outlive
-/// the result. `is_own` selects modules to skip in favour of their caller. Code outside all modules
-/// is not skipped. Control plane, memory from the arena; fails if out of memory.
+/// Sums up `snapshot` by module, most live bytes first. Attributes memory to the caller if `is_own`
+/// returns true for a module. Never skips code outside all modules. `modules` (`Tracker::modules`)
+/// must outlive the result, which is allocated in the arena. Control plane; fails if out of memory.
 template <class IsOwn = bool (*)(const Module&) noexcept>
 [[nodiscard]] Result<ArenaArray<ModuleSummary>> by_module(const Snapshot& snapshot,
                                                           const ModuleTable& modules,

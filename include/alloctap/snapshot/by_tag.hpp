@@ -15,7 +15,7 @@
 
 namespace alloctap {
 
-/// Allocations of a set of stacks, and the live part of them.
+/// Sums over a set of stacks: all allocations since the start, and the live ones.
 struct OwnedMemory {
   AllocationTotals total;
   std::uint64_t live_allocations = 0;
@@ -30,23 +30,23 @@ struct OwnedMemory {
 };
 
 struct TagSummary {
-  /// `kNoTag` for allocations outside all scopes, or without a stack.
+  /// The tag; `kNoTag` for allocations outside all tag scopes or without a stack.
   TagId tag = kNoTag;
-  /// Sums of the tag alone, and with its nested tags.
+  /// `own` sums the allocations of the tag itself. `with_nested` adds those of its nested tags.
   OwnedMemory own;
   OwnedMemory with_nested;
-  /// Overhead bytes of the `NamedAllocator` of that name, without nested tags.
+  /// Bytes that `NamedAllocator` reported as overhead under the tag. Excludes nested tags.
   std::uint64_t overhead_bytes = 0;
 };
 
 struct TagChange {
   TagId tag = kNoTag;
-  /// Without nested tags.
+  /// The change of the tag itself, without nested tags.
   HeapChange change = {};
 };
 
-/// Returns the sums of all tags of `snapshot`, indexed by TagId. Control plane, memory from the
-/// arena; fails if out of memory. A tracker without tags has one row, `kNoTag`.
+/// Returns the sums of all tags of `snapshot`, indexed by TagId. If the tracker has no tags,
+/// `kNoTag` is the only row. Allocates in the arena; fails if out of memory. Control plane.
 [[nodiscard]] inline Result<ArenaArray<TagSummary>> sum_by_tag(const Snapshot& snapshot) {
   ArenaArray<TagSummary> sums;
   const std::size_t count = snapshot.tags == nullptr ? 1 : snapshot.tags->end_id();
@@ -61,7 +61,7 @@ struct TagChange {
     const TagId tag = snapshot.table->owner(stack.stack).tag;
     sums[tag < count ? tag : kNoTag].own += {stack.total, stack.live_allocations, stack.live_bytes};
   }
-  // Nested tags have higher ids than their parents.
+  // Children come first, because nested tags have higher ids than their parents.
   for (std::size_t i = count; i-- > 0;) {
     TagSummary& sum = sums[i];
     sum.with_nested += sum.own;
@@ -71,9 +71,9 @@ struct TagChange {
   return sums;
 }
 
-/// Sums up `snapshot` by tag, most own live bytes first. Omits tags without allocations or
-/// overhead, nested tags included. `snapshot.tags` or `TagPaths` name them. Limits as for
-/// `sum_by_tag`.
+/// Returns the sums of `sum_by_tag`, most live bytes of the tag itself first. Omits a tag if
+/// neither the tag nor its nested tags have allocations or overhead. `snapshot.tags` and `TagPaths`
+/// yield the names of tags. Control plane; fails if out of memory.
 [[nodiscard]] inline Result<ArenaArray<TagSummary>> by_tag(const Snapshot& snapshot) {
   Result<ArenaArray<TagSummary>> sums = sum_by_tag(snapshot);
   if (!sums.ok()) return sums;
@@ -88,7 +88,7 @@ struct TagChange {
   return sums;
 }
 
-/// Sums up changes by TagId, and omits unchanged tags. Fails if out of memory.
+/// Sums up changes by TagId and omits unchanged tags. Fails if out of memory.
 [[nodiscard]] inline Result<ArenaArray<TagChange>> by_tag(const SnapshotDiff& diff) {
   ArenaArray<TagChange> sums;
   for (const StackChange& stack : diff.stacks) {

@@ -13,11 +13,11 @@
 
 namespace alloctap {
 
-/// Values after minus values before.
+/// Differences of sums: the value after minus the value before.
 struct HeapChange {
   std::int64_t live_allocations = 0;
   std::int64_t live_bytes = 0;
-  /// Everything allocated in between, live or freed.
+  /// Allocations between the snapshots, whether still live or freed.
   std::int64_t allocations = 0;
   std::int64_t allocated_bytes = 0;
   std::int64_t temporary_allocations = 0;
@@ -33,14 +33,14 @@ struct HeapChange {
   friend constexpr bool operator==(const HeapChange&, const HeapChange&) noexcept = default;
 
  private:
-  /// Adds with wrap-around: numbers from a damaged file may have any value.
+  /// Adds with wrap-around, because numbers from a damaged file may overflow.
   static constexpr void add(std::int64_t& sum, std::int64_t number) noexcept {
     sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) +
                                     static_cast<std::uint64_t>(number));
   }
 };
 
-/// Returns the change from `before` to `after`, sums of one stack; pass a default one if absent.
+/// Returns the change of one stack's sums. Pass `StackSummary()` if a snapshot lacks it.
 [[nodiscard]] constexpr HeapChange change_between(const StackSummary& before,
                                                   const StackSummary& after) noexcept {
   const auto minus = [](std::uint64_t a, std::uint64_t b) {
@@ -59,17 +59,18 @@ struct StackChange {
   HeapChange change = {};
 };
 
-/// Memory from the arena. `table` belongs to the tracker and must outlive this.
+/// Per-stack difference of two snapshots. Its arrays are allocated in the arena. Must not outlive
+/// `table`, which the tracker owns.
 struct SnapshotDiff {
-  /// The sum over all stacks.
+  /// The change of the sums over all stacks.
   HeapChange total;
-  /// Changed stacks, by StackId.
+  /// The stacks whose sums changed, by StackId.
   ArenaArray<StackChange> stacks;
   const StackTable* table = nullptr;
 };
 
-/// Returns the change from `before` to `after`, snapshots of one tracker. Control plane; fails if
-/// out of memory.
+/// Returns the change from `before` to `after`, which must be snapshots of one tracker. Control
+/// plane; fails if out of memory.
 [[nodiscard]] inline Result<SnapshotDiff> diff(const Snapshot& before, const Snapshot& after) {
   constexpr StackId kEnd = std::numeric_limits<StackId>::max();
   const auto id_at = [](const ArenaArray<StackSummary>& stacks, std::size_t at) {
@@ -93,8 +94,7 @@ struct SnapshotDiff {
   return result;
 }
 
-/// Sorts elements with a `change` by growth of live bytes, most grown first; ties by allocated
-/// bytes.
+/// Sorts by growth of live bytes (`change`), largest first. Breaks ties by allocated bytes.
 template <class Change>
 void sort_by_growth(ArenaArray<Change>& changes) noexcept {
   std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {

@@ -7,18 +7,18 @@
 
 namespace alloctap {
 
-/// Game frames are numbered from 1; 0 is the time before the first mark.
+/// Number of a game frame. The first mark begins game frame 1; 0 is the time before that mark.
 using FrameNumber = std::uint64_t;
 
-/// Allocator activity in a game frame or part of one. A reallocation counts as a deallocation and
-/// an allocation.
+/// Allocator activity in a game frame or for one tag or stack in it. A reallocation counts as a
+/// deallocation and an allocation.
 struct FrameCounts {
   std::uint64_t allocations = 0;
   std::uint64_t allocated_bytes = 0;
   std::uint64_t deallocations = 0;
   std::uint64_t freed_bytes = 0;
-  /// Estimated time in the allocator: all large calls, and one in `kTimedOneIn` others. 0 if the
-  /// hook does not measure time.
+  /// Estimated time in the allocator, from all large calls and a random sample of one in
+  /// `kTimedOneIn` other calls. 0 if the hook does not measure time.
   std::uint64_t allocator_ns = 0;
 
   constexpr FrameCounts& operator+=(const FrameCounts& other) noexcept {
@@ -32,10 +32,10 @@ struct FrameCounts {
   friend constexpr bool operator==(const FrameCounts&, const FrameCounts&) noexcept = default;
 };
 
-/// One in this many small calls is timed, at random.
+/// Sampling rate of timed calls: one in this many small calls is timed, at random.
 inline constexpr std::uint32_t kTimedOneIn = 64;
 
-/// Pseudo-tags: the sum over all tags, and that of tags without a row of their own.
+/// Pseudo-tags: `kAllTags` is the sum over all tags, `kOtherTags` that over tags without a row.
 inline constexpr TagId kAllTags = 0xFFFF;
 inline constexpr TagId kOtherTags = 0xFFFE;
 
@@ -45,8 +45,8 @@ struct FrameRow {
   /// The game frame in which the row was written.
   FrameNumber written = 0;
   FrameCounts counts{};
-  /// Bytes by which the thread's net allocation (allocated minus freed) peaked above that at the
-  /// frame's start.
+  /// Peak of the thread's net allocation (allocated minus freed bytes) above its value at the begin
+  /// of the game frame.
   std::uint64_t rise = 0;
   TagId tag = kNoTag;
 };

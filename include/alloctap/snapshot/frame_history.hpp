@@ -15,38 +15,38 @@
 
 namespace alloctap {
 
-/// Activity of one tag in one game frame.
+/// Allocator activity of one tag in one game frame.
 struct TagOfFrame {
-  /// `kOtherTags` sums the tags beyond the number that a thread distinguishes in a frame.
-  /// `held_bytes` and `peak_bytes` are then 0.
+  /// The tag. `kOtherTags` sums the tags for which a thread had no counters left in the game frame;
+  /// its `held_bytes` and `peak_bytes` are 0.
   TagId tag = kNoTag;
   FrameCounts counts{};
-  /// Bytes held at the end of the frame.
+  /// Live bytes at the end of the game frame.
   std::uint64_t held_bytes = 0;
-  /// Peak bytes in the frame; exact if one thread allocates and frees for the tag. With several
-  /// threads an upper bound: the sum of their peaks, as if simultaneous.
+  /// Peak live bytes in the game frame. Exact if one thread makes all allocations and frees of the
+  /// tag. Otherwise an upper bound: the sum of the threads' peaks, as if they were simultaneous.
   std::uint64_t peak_bytes = 0;
 };
 
-/// One game frame. `held_bytes` and `peak_bytes` cover all memory, as those of a tag do.
+/// Allocator activity in one game frame. Members are defined in `TagOfFrame`, but cover all tags.
 struct FrameSummary {
   FrameNumber number = 0;
-  /// Nanoseconds since the Unix epoch.
+  /// Begin of the game frame, in nanoseconds since the Unix epoch.
   std::int64_t begin_ns = 0;
   std::int64_t duration_ns = 0;
   FrameCounts counts{};
   std::uint64_t held_bytes = 0;
   std::uint64_t peak_bytes = 0;
-  /// Its range in `FrameHistory::tags`.
+  /// `first_tag` and `tag_count` give the frame's range in `FrameHistory::tags`.
   std::uint32_t first_tag = 0;
   std::uint32_t tag_count = 0;
 };
 
-/// A histogram of frames by a measure: class 0 counts zero values, class k those from 2^(k-1) to
-/// 2^k - 1.
+/// A histogram of game frames by a measure. Class 0 counts frames with the value 0. Class k counts
+/// those with values from 2^(k-1) to 2^k - 1.
 using FrameHistogram = std::array<std::uint64_t, 65>;
 
-/// The measures with a histogram and a list of worst frames.
+/// The measures for which a histogram and a list of the worst game frames are kept.
 enum class FrameMeasure : std::uint8_t { kAllocations, kBytes, kAllocatorTime, kDuration };
 inline constexpr std::size_t kFrameMeasures = 4;
 inline constexpr std::array<FrameMeasure, kFrameMeasures> kAllFrameMeasures{
@@ -59,7 +59,7 @@ inline constexpr std::array<FrameMeasure, kFrameMeasures> kAllFrameMeasures{
   return kNames[static_cast<std::size_t>(measure)];
 }
 
-/// Returns the value of a measure.
+/// Returns the value of `measure` for a game frame.
 [[nodiscard]] constexpr std::uint64_t measured(const FrameCounts& counts, std::int64_t duration_ns,
                                                FrameMeasure measure) noexcept {
   switch (measure) {
@@ -78,28 +78,28 @@ inline constexpr std::array<FrameMeasure, kFrameMeasures> kAllFrameMeasures{
 /// The likely cause of a slow call.
 enum class SlowCause : std::uint8_t { kUnknown, kPageFaults, kWait, kPreempted, kSize };
 
-/// The slowest of the timed calls of a frame.
+/// The slowest timed allocator call of a game frame.
 struct SlowCall {
-  /// 0 if no call was timed.
+  /// Duration of the call; 0 if no call was timed.
   std::int64_t duration_ns = 0;
   std::uint64_t bytes = 0;
-  /// The stack of the allocation; for a free, the stack that allocated the block.
+  /// The stack of the allocation. For a free, the stack that allocated the block.
   StackId stack = kNoStackId;
   TagId tag = kNoTag;
   AllocatorCall call = AllocatorCall::kAllocate;
-  /// Whether the next three were measured. If not, `waits` is 1 for a large call that was off the
-  /// CPU for most of 16 ms or more.
+  /// Whether the next three members were measured. If false, `waits` may still be 1: a large call
+  /// was off the CPU for most of its duration of at least 16 ms.
   bool has_usage = false;
   std::uint32_t page_faults = 0;
   std::uint32_t waits = 0;
   std::uint32_t preemptions = 0;
 };
 
-/// Calls of at least this size are large, and always timed.
+/// Minimum size of a large call. Large calls are always timed.
 inline constexpr std::size_t kLargeCallBytes = 256 * 1024;
 
-/// Returns the likely cause. In this order: page faults, if they explain half the time at 250 ns
-/// each; a wait, as for a lock; preemption; the size.
+/// Returns the likely cause. Page faults, if they explain half the time at 250 ns each. Otherwise a
+/// wait (for a lock), preemption, or the size, in this order.
 [[nodiscard]] constexpr SlowCause cause_of(const SlowCall& call) noexcept {
   constexpr std::int64_t kFaultNs = 250;
   if (std::int64_t{call.page_faults} * kFaultNs * 2 >= call.duration_ns && call.page_faults > 0) {
@@ -126,59 +126,59 @@ inline constexpr std::size_t kLargeCallBytes = 256 * 1024;
   return "unknown";
 }
 
-/// Activity of one stack in a frame.
+/// Allocator activity of one stack in a game frame.
 struct StackOfFrame {
-  /// `kNoStackId` sums the stacks that did not fit.
+  /// The stack. `kNoStackId` sums the stacks for which there was no room.
   StackId stack = kNoStackId;
   std::uint64_t allocations = 0;
   std::uint64_t allocated_bytes = 0;
   std::uint64_t allocator_ns = 0;
 };
 
-/// One of the worst frames, and its causes.
+/// One of the worst game frames, and the stacks that caused it.
 struct WorstFrame {
   static constexpr std::size_t kMaxStacks = 8;
 
   FrameNumber number = 0;
-  /// Nanoseconds since the Unix epoch.
+  /// Begin of the game frame, in nanoseconds since the Unix epoch.
   std::int64_t begin_ns = 0;
   std::int64_t duration_ns = 0;
-  /// Counts at the time of the mark; concurrent events of other threads may be missing.
+  /// Counts at the mark that ended the game frame. Concurrent events may be missing.
   FrameCounts counts{};
   SlowCall slowest{};
-  /// Largest first; in the list by duration, sorted by time in the allocator.
+  /// Sorted by the measure, largest first; by time in the allocator if the measure is duration.
   std::array<StackOfFrame, kMaxStacks> stacks{};
   std::uint32_t stack_count = 0;
   /// The sum of all other stacks.
   StackOfFrame other_stacks{};
 };
 
-/// Memory from the arena. Move-only.
+/// The history of game frames and budgets in a snapshot. Allocated in the arena. Move-only.
 struct FrameHistory {
-  /// False if the tracker has no frame observer; the other members are then meaningless.
+  /// False if the tracker has no game-frame observer. The other members are then meaningless.
   bool known = false;
-  /// Frames ended by a mark; the time before the first mark is not a frame.
+  /// Number of game frames ended by a mark. Excludes the time before the first mark.
   std::uint64_t frames = 0;
-  /// Marks ignored because another thread was in a mark, or they came from inside the tracker.
+  /// Number of ignored marks, made from inside the tracker or while another thread was in a mark.
   std::uint64_t refused_marks = 0;
-  /// How often the marking thread changed.
+  /// Number of times that a mark came from another thread than the previous mark.
   std::uint64_t marking_thread_changes = 0;
-  /// Events not counted for lack of memory.
+  /// Number of events not counted because memory ran out.
   std::uint64_t lost_events = 0;
-  /// The last frames, contiguous and by number.
+  /// The last game frames, in order of number without gaps.
   ArenaArray<FrameSummary> last;
   ArenaArray<TagOfFrame> tags;
-  /// Over all frames, indexed by `FrameMeasure`.
+  /// Histograms over all game frames, indexed by `FrameMeasure`.
   std::array<FrameHistogram, kFrameMeasures> histograms{};
-  /// Over all frames, worst first, indexed by `FrameMeasure`.
+  /// The worst of all game frames, worst first, indexed by `FrameMeasure`.
   std::array<ArenaArray<WorstFrame>, kFrameMeasures> worst;
-  /// In the order in which they were set.
+  /// All budgets, in the order in which they were set.
   ArenaArray<BudgetSummary> budgets;
-  /// The last offences, by time. `forgotten_offences` counts the older ones.
+  /// The last offences, in order of time. `forgotten_offences` counts the older ones.
   ArenaArray<BudgetOffence> offences;
   std::uint64_t forgotten_offences = 0;
 
-  /// Input of `last` and `tags`; empty in a finished snapshot.
+  /// Input of `GameFrameRows`, which computes `last` and `tags`. Empty in a finished snapshot.
   ArenaArray<FrameRow> rows;
 };
 

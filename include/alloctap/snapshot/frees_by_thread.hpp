@@ -8,7 +8,7 @@
 
 namespace alloctap {
 
-/// What one thread has freed since the start, of the blocks of one stack.
+/// Sums over the blocks that one stack allocated and one thread freed, since the start.
 struct FreesByThread {
   StackId stack = kNoStackId;
   /// The index of the freeing thread in `Snapshot::threads`.
@@ -17,24 +17,24 @@ struct FreesByThread {
   std::uint64_t bytes = 0;
 };
 
-/// Whether a snapshot has frees by thread, or why not.
+/// Whether a snapshot has frees by thread, and if not, why.
 enum class FreedKnowledge : std::uint8_t {
   kNotAsked,
   kAll,
-  /// Some were not counted for lack of memory.
+  /// Some frees were not counted because memory ran out.
   kIncomplete,
-  /// The queue applies events on threads other than the calling ones.
+  /// The queue applies events on other threads than the calling ones.
   kNotKnown,
-  /// The tracker samples, and counts only sampled blocks.
+  /// The tracker samples, so that only frees of sampled blocks are counted.
   kSampled,
 };
 
 struct FreedByThread {
   FreedKnowledge knowledge = FreedKnowledge::kNotAsked;
-  /// Sorted by thread, then by stack. Memory from the arena.
+  /// Rows sorted by thread, then by stack. Allocated in the arena.
   ArenaArray<FreesByThread> blocks;
 
-  /// Returns whether there is data to copy.
+  /// Returns whether `blocks` has data, perhaps incomplete.
   [[nodiscard]] bool is_available() const noexcept {
     return knowledge == FreedKnowledge::kAll || knowledge == FreedKnowledge::kIncomplete;
   }

@@ -14,15 +14,15 @@
 
 namespace alloctap {
 
-/// Fills `tags`, and the sums in `last`, from the rows of a snapshot. Works backwards: subtracts
-/// later changes from what is live now to get the bytes held in each frame.
+/// Computes the tags and sums of a snapshot's game frames from its per-thread rows. Works
+/// backwards: held bytes at a frame's end are the live bytes now minus all later changes.
 class GameFrameRows {
  public:
-  /// Refers to `snapshot`, whose stacks and totals must be complete.
+  /// Refers to `snapshot`. Precondition: its stacks and totals are complete.
   explicit GameFrameRows(Snapshot& snapshot) noexcept
       : snapshot_(snapshot), history_(snapshot.frames) {}
 
-  /// Returns false if out of memory.
+  /// Fills `last` and `tags`. Returns false if out of memory.
   [[nodiscard]] bool finish() {
     if (!history_.known) return true;
     if (!begin_with_live()) return false;
@@ -40,7 +40,7 @@ class GameFrameRows {
   }
 
  private:
-  /// Counts of all threads for one tag in one frame.
+  /// Sum over all threads of the rows for one tag in one game frame.
   struct Sum {
     TagId tag = kNoTag;
     FrameCounts counts{};
@@ -57,7 +57,7 @@ class GameFrameRows {
 
   [[nodiscard]] const FrameRow* end() const noexcept { return history_.rows.end(); }
 
-  /// Sums the rows of one tag and frame at `row`, and advances it.
+  /// Sums the rows with the tag and game frame of `row`, and moves `row` behind them.
   Sum sum_up(const FrameRow*& row) const noexcept {
     const FrameRow first = *row;
     Sum sum{.tag = first.tag};
@@ -105,7 +105,8 @@ class GameFrameRows {
                 complete_;
   }
 
-  /// Clamps at 0: an unseen free would make it negative.
+  /// Subtracts the net allocation of `counts` from `held`. Clamps at 0, because `held` would become
+  /// negative after a free that the hook missed.
   static void go_back(std::uint64_t& held, const FrameCounts& counts) noexcept {
     held += counts.freed_bytes;
     held -= std::min(held, counts.allocated_bytes);
@@ -118,7 +119,7 @@ class GameFrameRows {
 
   Snapshot& snapshot_;
   FrameHistory& history_;
-  /// Indexed by TagId.
+  /// Held bytes, indexed by TagId.
   ArenaArray<std::uint64_t> held_;
   std::uint64_t held_in_all_ = 0;
   std::uint64_t held_of_others_ = 0;

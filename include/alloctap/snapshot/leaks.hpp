@@ -15,13 +15,13 @@
 
 namespace alloctap {
 
-/// Live blocks, their bytes, and the number of their stacks.
+/// Number and bytes of live blocks, and number of the stacks that allocated them.
 struct LiveSum {
   std::uint64_t stacks = 0;
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;
 
-  /// Ignores zero allocations.
+  /// Adds the blocks of one stack. Ignores the stack if `allocations` is 0.
   constexpr void add(std::uint64_t allocations, std::uint64_t bytes) noexcept {
     if (allocations == 0) return;
     ++stacks;
@@ -30,41 +30,40 @@ struct LiveSum {
   }
 };
 
-/// The live (or, after a scan, unreachable) blocks of a snapshot, divided by suppressions. Refers
-/// to the snapshot. Memory from the arena.
+/// The leaked blocks of a snapshot, divided into reported and suppressed ones. They are the live
+/// blocks or, after a scan, the unreachable blocks. Refers to the snapshot. Allocated in the arena.
 struct Leaks {
   static constexpr std::uint32_t kNoRule = Suppressions::kNoRule;
 
-  /// Not suppressed.
+  /// Leaks that are not suppressed.
   LiveSum leaked;
   LiveSum suppressed;
-  /// The definitely and indirectly lost parts of `leaked`, after a scan for unreachable blocks. A
-  /// stack may be in both.
+  /// The definitely and indirectly lost parts of `leaked`, if scanned. A stack may be in both.
   LiveSum definite;
   LiveSum indirect;
-  /// Leaking stacks by bytes, largest first; those with definite losses before others.
+  /// Stacks with unsuppressed leaks: first those with definitely lost blocks, then by bytes.
   ArenaArray<const StackSummary*> stacks;
-  /// The index of the rule that suppresses each stack of the snapshot, or `kNoRule`.
+  /// For each stack of the snapshot, the index of the rule that suppresses it, or `kNoRule`.
   ArenaArray<std::uint32_t> rule_of_stack;
-  /// What each leak rule alone suppressed or allowed; a rule with no stacks was not needed.
+  /// For each leak rule, the leaks that matched it. A rule without stacks is unused.
   ArenaArray<LiveSum> rules;
 };
 
-/// Leaks and the snapshot they refer to.
+/// A snapshot and its leaks, which refer to it.
 struct FoundLeaks {
   Snapshot snapshot;
   Leaks leaks;
 };
 
-/// Finds the leaks of a snapshot: its live blocks, or after a scan its unreachable ones, unless
-/// suppressed. A stack counts for the rule that matches its innermost matched frame; of several
-/// such rules, for the first. What no rule suppresses must match an `only-` rule in that way, if
-/// there are any. Otherwise it counts as suppressed by the first `only-` rule. Blocks without a
-/// stack match nothing. Blocks in `expected_to_stay` of annotate.hpp count as suppressed without a
-/// rule.
+/// Finds the leaks of a snapshot: its live blocks or, after a scan, its unreachable blocks. The
+/// innermost frame that any suppression rule matches decides: the first rule that matches that
+/// frame suppresses the stack. If there are `only-` rules, the first of them suppresses each stack
+/// that no `only-` rule matches. The innermost matched frame decides which `only-` rule counts the
+/// stack. Rules do not match blocks without a stack. Blocks in `expected_to_stay` of annotate.hpp
+/// are suppressed without a rule.
 ///
-/// `Frames` numbers frames and names them as `FrameList` does (dump/frame_list.hpp): `size()`,
-/// `index_of(stack, address)`, `source(i)`, `place(i)`. Each frame is matched once.
+/// `Frames` is an indexed list of frames such as `FrameList` (dump/frame_list.hpp): `size()`,
+/// `index_of(stack, address)`, `source(i)`, `place(i)`. Each of its frames is matched once.
 template <class Frames>
 class LeakFinder {
  public:
@@ -72,7 +71,7 @@ class LeakFinder {
              const Frames& frames) noexcept
       : snapshot_(snapshot), suppressions_(suppressions), frames_(frames) {}
 
-  /// Call once. Fails if out of memory.
+  /// Returns the leaks. Call it once. Fails if out of memory.
   [[nodiscard]] Result<Leaks> find() {
     const std::size_t stacks = snapshot_.stacks.size();
     bool complete = rules_of_frame_.resize(frames_.size()) &&
@@ -89,13 +88,13 @@ class LeakFinder {
   }
 
  private:
-  /// The part of a stack's blocks that may have leaked.
+  /// The live or, after a scan, the unreachable blocks of a stack.
   struct Held {
     std::uint64_t allocations = 0;
     std::uint64_t bytes = 0;
   };
 
-  /// The first rules that match a frame.
+  /// The first suppression rule and the first `only-` rule that match a frame.
   struct FrameRules {
     std::uint32_t suppressing = Leaks::kNoRule;
     std::uint32_t allowing = Leaks::kNoRule;
@@ -170,8 +169,8 @@ class LeakFinder {
   Leaks leaks_;
 };
 
-/// Returns the leaks of `snapshot`, which must outlive the result. `frames` contains the frames of
-/// all stacks with live blocks.
+/// Returns the leaks of `snapshot`, which must outlive the result. `frames` must contain all frames
+/// of all stacks with live blocks.
 template <class Frames>
 [[nodiscard]] Result<Leaks> find_leaks(const Snapshot& snapshot, const Suppressions& suppressions,
                                        const Frames& frames) {

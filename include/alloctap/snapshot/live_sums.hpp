@@ -14,13 +14,13 @@
 
 namespace alloctap {
 
-/// Sums by stack and by size, computed while the world is stopped: one addition to a small array
-/// per block. With sampling they are Horvitz-Thompson estimates: the sum of weights w. The variance
-/// estimate is the sum of size^2 w (w - 1) over the samples. Not thread-safe; memory from the
-/// arena.
+/// Sums of live blocks by stack and by size class. Computed while the world is stopped, with two
+/// array updates per block. With sampling, the sums are Horvitz-Thompson estimates, which add the
+/// weight w of each sample. The variance estimate is the sum of size^2 w (w - 1) over the samples.
+/// Not thread-safe. Allocated in the arena.
 class LiveSums {
  public:
-  /// Integers unless estimated.
+  /// Sums of weights. They are integers if every weight is 1.
   struct Sum {
     double blocks = 0;
     double bytes = 0;
@@ -29,10 +29,10 @@ class LiveSums {
     [[nodiscard]] std::uint64_t whole_bytes() const noexcept { return rounded(bytes); }
   };
 
-  /// Makes room for stacks below `end`. Returns false if out of memory.
+  /// Reserves memory for stacks with ids below `end`. Returns false if out of memory.
   [[nodiscard]] bool expect_stacks(std::size_t end) noexcept { return by_stack_.resize(end); }
 
-  /// Adds a block of weight 1. `expect_stacks` must cover its stack.
+  /// Adds a block with weight 1. Precondition: `expect_stacks` covers its stack.
   void add(const BlockRecord& record) noexcept {
     ++samples_;
     add(record, 1);
@@ -46,7 +46,7 @@ class LiveSums {
     add(record, weight);
   }
 
-  /// Returns the highest expected StackId plus 1.
+  /// Returns the bound that was passed to `expect_stacks`.
   [[nodiscard]] std::size_t end_stack() const noexcept { return by_stack_.size(); }
   /// Returns the number of stacks with live blocks.
   [[nodiscard]] std::size_t held_stacks() const noexcept {
@@ -91,7 +91,7 @@ class LiveSums {
     size.bytes += bytes;
   }
 
-  /// Indexed by StackId.
+  /// Sums by StackId.
   ArenaArray<Sum> by_stack_;
   std::array<Sum, kSizeClasses> by_size_{};
   double variance_ = 0;

@@ -1,4 +1,4 @@
-/// get_malloc_leak_info and free_malloc_leak_info of Android's C library of 2014.
+/// Implements get_malloc_leak_info and free_malloc_leak_info of Android's C library of 2014.
 #pragma once
 
 #include <algorithm>
@@ -16,24 +16,24 @@
 
 namespace alloctap {
 
-/// The live blocks of one stack and size, in the layout of bionic's malloc_debug of 2014.
+/// The live blocks with one stack and one size, in the layout of bionic's malloc_debug of 2014.
 struct MallocLeakEntry {
   static constexpr std::size_t kFrames = 32;
 
-  /// Bytes of one block.
+  /// Size of each block in bytes.
   std::size_t size = 0;
-  /// Number of such blocks.
+  /// Number of blocks.
   std::size_t allocations = 0;
-  /// Return addresses, innermost first, padded with zeros; deeper stacks are truncated.
+  /// Return addresses, innermost first. Padded with zeros; deeper stacks are truncated.
   std::array<std::uintptr_t, kFrames> frames{};
 
   [[nodiscard]] std::size_t total_bytes() const noexcept { return size * allocations; }
 };
 static_assert(sizeof(MallocLeakEntry) == 2 * sizeof(std::size_t) + 32 * sizeof(std::uintptr_t));
 
-/// Appends an entry for each stack and size, ordered by total bytes, then by number of blocks.
-/// `snapshot` needs its blocks (`SnapshotOptions`). Entries for unknown stacks have no frames.
-/// Returns false if out of memory.
+/// Appends an entry for each combination of stack and size, ordered by total bytes, then by number
+/// of blocks. Requires a snapshot taken with `SnapshotOptions::blocks`. Entries for unknown stacks
+/// have no frames. Returns false if out of memory.
 [[nodiscard]] inline bool list_malloc_leaks(const Snapshot& snapshot,
                                             ArenaArray<MallocLeakEntry>& entries) noexcept {
   ArenaArray<LiveBlock> blocks;
@@ -61,14 +61,14 @@ static_assert(sizeof(MallocLeakEntry) == 2 * sizeof(std::size_t) + 32 * sizeof(s
   return true;
 }
 
-/// Implements the two functions over a `Tracker`. Thread-safe; not for use inside a hook. Lists
-/// only recorded blocks, so with sampling only sampled ones.
+/// Implements both functions over a `Tracker`. Thread-safe; must not be used inside a hook. Lists
+/// only recorded blocks; with sampling, only sampled blocks.
 template <class Tracker>
 struct MallocLeakInfo {
-  /// Sets `*info` to `*overall_size` bytes of entries (`MallocLeakEntry`): `*info_size` bytes each,
-  /// with room for `*backtrace_size` frames. `*total_memory` is the sum of their blocks' bytes. The
-  /// caller frees `*info` with `release`. All are zero if nothing is live or memory ran out. Does
-  /// nothing if an argument is nullptr.
+  /// Returns a list of `MallocLeakEntry` in `*info`, which the caller frees with `release`.
+  /// `*overall_size` is its size in bytes, `*info_size` that of an entry. Each entry has room for
+  /// `*backtrace_size` frames. `*total_memory` is the sum of the bytes of all listed blocks. Sets
+  /// all to zero if no block is live or memory ran out. Does nothing if an argument is nullptr.
   static void get(std::uint8_t** info, std::size_t* overall_size, std::size_t* info_size,
                   std::size_t* total_memory, std::size_t* backtrace_size) noexcept {
     if (info == nullptr || overall_size == nullptr || info_size == nullptr ||
@@ -95,7 +95,7 @@ struct MallocLeakInfo {
   }
 
  private:
-  /// The header before the entries.
+  /// The header that precedes the entries in memory.
   struct alignas(16) List {
     std::size_t bytes;
   };
@@ -116,7 +116,7 @@ struct MallocLeakInfo {
 }  // namespace alloctap
 
 /// Defines `get_malloc_leak_info` and `free_malloc_leak_info` over `Tracker`, for code written for
-/// Android. Use in one source file, outside all namespaces.
+/// Android. Use it in one source file, outside all namespaces.
 #define ALLOCTAP_DEFINE_MALLOC_LEAK_INFO(Tracker)                                              \
   extern "C" {                                                                                 \
   ALLOCTAP_EXPORT void get_malloc_leak_info(std::uint8_t** info, std::size_t* overall_size,    \

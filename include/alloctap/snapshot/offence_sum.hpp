@@ -9,20 +9,20 @@
 
 namespace alloctap {
 
-/// Sums of allocations and frees.
+/// Sums of allocations and frees in no-allocation scopes.
 struct AllocationSums {
   std::uint64_t allocations = 0;
   std::uint64_t bytes = 0;
   std::uint64_t frees = 0;
 };
 
-/// The activity of one stack in all violated runs of the scopes with one name. Includes the
-/// allocations that a scope permits.
+/// The allocations and frees of one stack in no-allocation scopes with one name. Counts only
+/// executions of a scope that violated it. In those, counts permitted allocations too.
 struct OffenceSum {
   static constexpr std::size_t kLongestName = 63;
 
   StackId stack = kNoStackId;
-  /// Number of violated runs.
+  /// Number of executions of the scope that violated it.
   std::uint64_t scopes = 0;
   AllocationSums sums = {};
   char name_text[kLongestName + 1] = {};

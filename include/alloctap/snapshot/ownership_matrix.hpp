@@ -13,35 +13,35 @@
 
 namespace alloctap {
 
-/// Blocks that one thread allocated and one (perhaps that thread itself) freed. Threads are indices
-/// into `Snapshot::threads`.
+/// Sum of the blocks that one thread allocated and one thread freed, perhaps the same. Threads are
+/// indices into `Snapshot::threads`.
 struct OwnershipRow {
   static constexpr std::uint32_t kNotKnown = std::numeric_limits<std::uint32_t>::max();
 
-  /// `kNotKnown` for unknown stacks, and for threads after the 65,535th.
+  /// The allocating thread. `kNotKnown` for unknown stacks, and for threads after the 65,535th.
   std::uint32_t allocating = kNotKnown;
   std::uint32_t freeing = kNotKnown;
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;
-  /// Set only in rows by stack.
+  /// The allocating stack. Unset in the list by threads.
   StackId stack = kNoStackId;
 
   [[nodiscard]] constexpr bool changes_hands() const noexcept { return allocating != freeing; }
 };
 
-/// Memory from the arena. Both lists are sorted by bytes, largest first.
+/// Frees by allocating and freeing thread, sorted by bytes, largest first. Allocated in the arena.
 struct OwnershipMatrix {
-  /// One row per pair of threads.
+  /// A row for each pair of allocating and freeing thread.
   ArenaArray<OwnershipRow> threads;
-  /// One row per stack (and so allocating thread) and freeing thread.
+  /// A row for each pair of stack and freeing thread. The stack determines the allocating thread.
   ArenaArray<OwnershipRow> stacks;
-  /// False if some frees were not counted for lack of memory.
+  /// False if some frees were not counted because memory ran out.
   bool complete = true;
 };
 
 namespace ownership {
 
-/// Returns whether stacks identify their threads, or nothing was freed.
+/// Returns whether stacks identify their threads. Also returns true if nothing was freed.
 [[nodiscard]] inline bool knows_owners(const Snapshot& snapshot) noexcept {
   return snapshot.freed.blocks.empty() ||
          std::any_of(snapshot.threads.begin(), snapshot.threads.end(),
@@ -70,7 +70,7 @@ namespace ownership {
       "Tags must be ThreadOwners or TagsAndThreads");
 }
 
-/// Merges rows of equal thread pairs.
+/// Merges rows with equal allocating and freeing threads.
 inline void join(ArenaArray<OwnershipRow>& rows) noexcept {
   const auto is_before = [](const OwnershipRow& a, const OwnershipRow& b) {
     return a.allocating != b.allocating ? a.allocating < b.allocating : a.freeing < b.freeing;
@@ -112,19 +112,20 @@ inline void sort(ArenaArray<OwnershipRow>& rows) noexcept {
 
 }  // namespace ownership
 
-/// Returns whether `ownership_matrix` would succeed on this snapshot.
+/// Returns whether the snapshot has the data that `ownership_matrix` requires.
 [[nodiscard]] inline bool tells_ownership(const Snapshot& snapshot) noexcept {
   return snapshot.freed.is_available() && ownership::knows_owners(snapshot);
 }
 
-/// Sums up which thread freed whose blocks. Requires a snapshot with `SnapshotOptions::freed` of a
-/// tracker whose `Tags` distinguish threads; otherwise fails, as it does if out of memory. Control
-/// plane.
+/// Sums up which thread freed whose blocks. Requires a snapshot taken with `SnapshotOptions::freed`
+/// by a tracker whose `Tags` distinguish threads. Fails if the snapshot lacks these data, or if out
+/// of memory. Control plane.
 ///
-/// A reallocation frees the old block on its thread. A block with an unseen free counts for the
-/// thread that got its address next. Unknown blocks, such as those from before the session, are
-/// omitted. A thread that reuses the counters of ended threads (`ThreadSummary::threads`) is merged
-/// with them: blocks that it frees for them count as its own.
+/// A reallocation counts as a free of the old block by its thread. If a hook missed a free, the
+/// thread that got the address next counts as freeing the block. Frees of unknown blocks, such as
+/// those from before the session, are omitted. If a thread reuses the counters of ended threads
+/// (`ThreadSummary::threads`), all of them count as one thread. Blocks that it frees for the ended
+/// threads then count as its own.
 [[nodiscard]] inline Result<OwnershipMatrix> ownership_matrix(const Snapshot& snapshot) {
   if (Status status = ownership::check(snapshot); !status.ok()) return status;
   OwnershipMatrix matrix;

@@ -14,16 +14,15 @@
 
 namespace alloctap {
 
-/// How stacks of two profiles are matched.
+/// Criterion by which stacks of two profiles are equal.
 enum class StackMatch : std::uint8_t {
-  /// Matches code addresses in files with equal build-ids (`StackKey`).
+  /// Equal code addresses in files with equal build-ids (`StackKey`).
   kPlaces,
-  /// Matches function and file names, to compare two builds of a program. May merge several stacks
-  /// of one profile.
+  /// Equal function and file names, for different builds. May merge several stacks of one profile.
   kFunctions,
 };
 
-/// The keys of a profile's stacks. Refers to the profile.
+/// The hash keys of a profile's stacks. Refers to the profile.
 class SavedStackKeys {
  public:
   SavedStackKeys(const SavedProfile& profile, StackMatch match) noexcept
@@ -33,7 +32,7 @@ class SavedStackKeys {
     }
   }
 
-  /// Returns false if out of memory; the keys are then unusable.
+  /// Returns false if out of memory. The keys are then unusable.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
   [[nodiscard]] StackKey of(const SavedStack& stack) const noexcept {
@@ -64,7 +63,7 @@ class SavedStackKeys {
 
   const SavedProfile& profile_;
   const StackMatch match_;
-  /// Indexed by module.
+  /// File hashes, indexed by module.
   ArenaArray<StackHash> files_;
   bool complete_ = true;
 };
@@ -73,23 +72,23 @@ struct SavedStackChange {
   HeapChange change;
   std::uint64_t live_bytes_before = 0;
   std::uint64_t live_bytes_after = 0;
-  /// One of the stacks with this key; nullptr if the profile has no such stack.
+  /// A stack with this key in the profile `before`; nullptr if that profile has no such stack.
   const SavedStack* before = nullptr;
   const SavedStack* after = nullptr;
 };
 
-/// Refers to both profiles. Memory from the arena.
+/// Per-stack difference of two profiles, to which it refers. Its array is allocated in the arena.
 struct ProfileDiff {
-  /// The sum over all stacks.
+  /// The change of the sums over all stacks.
   HeapChange total;
-  /// Changed stacks, unordered.
+  /// The stacks whose sums changed, in no order.
   ArenaArray<SavedStackChange> stacks;
 };
 
 /// Computes the difference of two profiles. Control plane.
 class ProfileDiffer {
  public:
-  /// Adds the stacks of `profile`. Returns false if out of memory.
+  /// Adds the stacks of the earlier or later (`is_after`) profile. Returns false if out of memory.
   [[nodiscard]] bool add(const SavedProfile& profile, StackMatch match, bool is_after) {
     const SavedStackKeys keys(profile, match);
     if (!keys.complete()) return false;
@@ -99,7 +98,7 @@ class ProfileDiffer {
     return true;
   }
 
-  /// Returns the changes between the added profiles. Fails if out of memory.
+  /// Returns the change between the two profiles. Fails if out of memory.
   [[nodiscard]] Result<ProfileDiff> find() {
     std::sort(entries_.begin(), entries_.end(),
               [](const Entry& a, const Entry& b) { return a.key < b.key; });
@@ -140,7 +139,7 @@ class ProfileDiffer {
   ArenaArray<Entry> entries_;
 };
 
-/// Returns the change from `before` to `after`.
+/// Returns the change from `before` to `after`. Fails if out of memory.
 [[nodiscard]] inline Result<ProfileDiff> diff(const SavedProfile& before, const SavedProfile& after,
                                               StackMatch match = StackMatch::kPlaces) {
   ProfileDiffer differ;

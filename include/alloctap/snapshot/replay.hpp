@@ -12,9 +12,9 @@
 
 namespace alloctap {
 
-/// Applies the events of a snapshot to an empty block table, by the tracker's rules but with
-/// independent code. The result is what the tracker should have counted. The peak is that in
-/// logging order. Control plane; memory from the arena. Runs once.
+/// A test oracle: applies the events of a snapshot to an empty block table, by the tracker's rules
+/// but with independent code. The results are the numbers that the tracker should have counted. The
+/// peak is that of the events in logging order. Control plane; allocates in the arena. Runs once.
 class Replay {
  public:
   Replay() noexcept = default;
@@ -22,7 +22,7 @@ class Replay {
   Replay& operator=(const Replay&) = delete;
   ~Replay() { blocks_.release(); }
 
-  /// Returns false if out of memory.
+  /// Replays the events of `snapshot`. Returns false if out of memory.
   [[nodiscard]] bool run(const Snapshot& snapshot) {
     complete_ = stacks_.resize(snapshot.table->end_id());
     return complete_ && snapshot.events.for_each([this](const LoggedEvent& event) {
@@ -33,27 +33,28 @@ class Replay {
   [[nodiscard]] const Totals& totals() const noexcept { return totals_; }
   [[nodiscard]] std::uint64_t unmatched_frees() const noexcept { return unmatched_frees_; }
   [[nodiscard]] std::uint64_t unseen_frees() const noexcept { return unseen_frees_; }
-  /// Returns the number of threads with events.
+  /// Returns the number of threads that have events.
   [[nodiscard]] std::uint64_t threads() const noexcept { return thread_count_; }
-  /// Returns how many threads may be in a reallocation of their last block. Its end is not an
-  /// event. The tracker then counts that block as temporary; the replay has done so already.
+  /// Returns the number of threads whose reallocation of their last block may be unfinished,
+  /// because its end is no event. The tracker counts such a block as temporary when the
+  /// reallocation ends; the replay has counted it already.
   [[nodiscard]] std::uint64_t open_reallocations() const noexcept {
     return static_cast<std::uint64_t>(
         std::count_if(threads_.begin(), threads_.end(),
                       [](const Last& last) { return last.state == Last::kDetached; }));
   }
-  /// Returns the maximum bytes that are logged but not yet counted at any moment. Each thread has
-  /// at most one such event, so this sums their largest events.
+  /// Returns an upper bound of the bytes that are logged but not yet counted. Each thread has at
+  /// most one such event, so the bound is the sum of the largest event of each thread.
   [[nodiscard]] std::uint64_t most_bytes_under_way() const noexcept {
     std::uint64_t bytes = 0;
     for (const Last& last : threads_) bytes += last.largest;
     return bytes;
   }
-  /// Returns the sums of a stack known to the snapshot.
+  /// Returns the sums of a stack. Precondition: the snapshot contains the stack.
   [[nodiscard]] const StackSummary& of(StackId stack) const noexcept { return stacks_[stack]; }
 
  private:
-  /// The last allocation of a thread: whether it is live, freed, or being reallocated.
+  /// The last allocation of a thread, and whether it is live, freed, or being reallocated.
   struct Last {
     std::uintptr_t address = 0;
     StackId stack = kNoStackId;
@@ -97,7 +98,7 @@ class Replay {
     insert(event, last);
   }
 
-  /// A block already at this address was freed unseen.
+  /// Adds a block. A block that was at its address counts as freed by a call that the hook missed.
   void insert(const LoggedEvent& event, Last& last) {
     const InsertOutcome outcome =
         blocks_.insert(pointer_of(event), {.stack = event.stack, .size = event.size});
@@ -132,7 +133,7 @@ class Replay {
     last.largest = std::max<std::uint64_t>(last.largest, record.size);
   }
 
-  /// Freeing the thread's last allocation makes it a temporary one.
+  /// Counts the thread's last allocation as temporary if `event` frees it.
   void note_free(const LoggedEvent& event, Last& last) {
     if (last.state != Last::kThere || last.address != event.address) return;
     last.state = Last::kNone;
@@ -167,25 +168,25 @@ class Replay {
   std::uint64_t unmatched_frees_ = 0;
   std::uint64_t unseen_frees_ = 0;
   std::uint64_t thread_count_ = 0;
-  /// Indexed by StackId.
+  /// Sums by StackId.
   ArenaArray<StackSummary> stacks_;
-  /// Indexed by `LoggedEvent::thread`.
+  /// Last allocations by `LoggedEvent::thread`.
   ArenaArray<Last> threads_;
   bool complete_ = true;
 };
 
-/// A number that differs from the replay.
+/// A number for which snapshot and replay differ.
 struct ReplayDifference {
   std::string_view name;
-  /// `kNoStackId` for a sum over all stacks.
+  /// The stack of the number; `kNoStackId` for a sum over all stacks.
   StackId stack = kNoStackId;
   std::uint64_t recorded = 0;
   std::uint64_t replayed = 0;
 };
 
-/// Returns the tolerated difference of peaks: 0 with one thread. With several it is the bound of
-/// `LiveBytes`, plus the bytes that are logged but not yet counted. Threads may be stopped in
-/// between while others reach the peak.
+/// Returns the permitted difference of peaks: 0 with one thread. Otherwise it is the bound of
+/// `LiveBytes` plus `most_bytes_under_way`. A thread may be preempted between logging and counting
+/// an event while others reach the peak.
 [[nodiscard]] inline std::uint64_t peak_tolerance(const Snapshot& snapshot,
                                                   const Replay& replay) noexcept {
   const std::uint64_t threads = std::max<std::uint64_t>(replay.threads(), snapshot.threads.size());
@@ -194,10 +195,10 @@ struct ReplayDifference {
          replay.most_bytes_under_way();
 }
 
-/// Calls `visit(const ReplayDifference&)` for each difference. Does not compare peaks within
-/// `peak_tolerance`, or unmatched frees if the snapshot does not know them. Temporary allocations
-/// are skipped after a pause, in which threads may allocate unseen, and may differ by
-/// `open_reallocations`.
+/// Calls `visit(const ReplayDifference&)` for each difference. Ignores differences of peaks within
+/// `peak_tolerance`, and unmatched frees if the snapshot does not know them. Temporary allocations
+/// may differ by `open_reallocations`. They are not compared after a pause, because threads may
+/// have allocated during the pause.
 template <class Visit>
 void visit_replay_differences(const Snapshot& snapshot, const Replay& replay, Visit&& visit) {
   StackId stack = kNoStackId;

@@ -14,8 +14,8 @@
 
 namespace alloctap {
 
-/// Returns whether a function (inlined ones included), the source file or the module of a frame
-/// matches. `Frames` numbers frames and names them as `FrameList` does (dump/frame_list.hpp).
+/// Returns whether `pattern` matches a function (inlined or not), the source file or the module of
+/// frame number `frame`. `Frames` is an indexed list such as `FrameList` (dump/frame_list.hpp).
 template <class Frames>
 [[nodiscard]] bool names_frame(std::string_view pattern, const Frames& frames, std::size_t frame) {
   const Module* module = frames.place(frame).module;
@@ -26,8 +26,8 @@ template <class Frames>
   });
 }
 
-/// Returns the index of the first rule for which `holds(rule)` is true, or `Suppressions::kNoRule`.
-/// Considers only rules of the allow-list (`only`), or only the others.
+/// Returns the index of the first rule for which `holds(rule)` returns true, or
+/// `Suppressions::kNoRule`. If `only` is true, considers only `only-` rules, otherwise all others.
 template <class Holds>
 [[nodiscard]] std::uint32_t find_rule(std::span<const SuppressionRule> rules, bool only,
                                       Holds&& holds) {
@@ -37,15 +37,15 @@ template <class Holds>
   return Suppressions::kNoRule;
 }
 
-/// The verdict of the rules on one leak or fault.
+/// The result of matching all rules against one leak or fault.
 struct RuleVerdict {
-  /// `kNoRule` if it is reported.
+  /// The rule that suppresses it; `kNoRule` if it is reported.
   std::uint32_t suppressed_by = Suppressions::kNoRule;
-  /// The rule that matched: it suppresses, or it allows.
+  /// The suppression rule or `only-` rule that matched; `kNoRule` if no rule matched.
   std::uint32_t matched = Suppressions::kNoRule;
 
-  /// Combines the matching rules of the suppressions and of the allow-list; `first_allowing` is the
-  /// first rule of that list. Each may be `kNoRule`.
+  /// Combines the first matching suppression rule and the first matching `only-` rule.
+  /// `first_allowing` is the first `only-` rule of the list. Each index may be `kNoRule`.
   [[nodiscard]] static constexpr RuleVerdict of(std::uint32_t suppressing, std::uint32_t allowing,
                                                 std::uint32_t first_allowing) noexcept {
     constexpr std::uint32_t kNoRule = Suppressions::kNoRule;

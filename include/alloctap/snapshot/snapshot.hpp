@@ -29,35 +29,34 @@
 
 namespace alloctap {
 
-/// Statistics about the completeness of the data, which every report begins with.
+/// Statistics about the completeness of the data. Every report begins with them.
 struct DataQuality {
-  /// Calls recorded or recognized: allocations, frees, mappings and unmappings.
+  /// Number of allocations, frees, mappings and unmappings that were recorded or recognized.
   std::uint64_t events = 0;
-  /// Events lost for lack of memory.
+  /// Number of events lost because memory ran out.
   std::uint64_t dropped = 0;
-  /// Frees and reallocations of unknown blocks, such as those from before the start. Empty if
-  /// unknowable: the block may be from a pause, or not sampled.
+  /// Number of frees and reallocations of unknown blocks, such as those from before the start.
+  /// nullopt if such blocks may be valid, because they were allocated in a pause or not sampled.
   std::optional<std::uint64_t> unmatched_frees = 0;
-  /// Frees that no hook saw, detected when the address was reused.
+  /// Number of frees that the hook missed. They are detected when the address is reused.
   std::uint64_t unseen_frees = 0;
-  /// Stacks whose unwinding ended before the outermost frame.
+  /// Number of stacks whose unwinding failed before the outermost frame.
   std::uint64_t failed_unwinds = 0;
-  /// Stacks partly unwound by frame pointers, through code without unwind tables.
+  /// Number of stacks with code that has no unwind tables and was unwound by frame pointers.
   std::uint64_t frame_pointer_unwinds = 0;
-  /// Stacks truncated at the frame limit.
+  /// Number of stacks truncated at the frame limit.
   std::uint64_t truncated_stacks = 0;
   /// Bytes of address space that the tracker uses.
   std::uint64_t tracker_bytes = 0;
-  /// Number of pauses; allocations during a pause are in no number.
+  /// Number of pauses. Allocations during a pause are not counted anywhere.
   std::uint64_t pauses = 0;
-  /// Events that are counted but missing in `Snapshot::events`, because the log was full or a
-  /// recording was cut short.
+  /// Number of counted events missing in `Snapshot::events` (log full, or recording incomplete).
   std::uint64_t unlogged_events = 0;
-  /// False if a thread was stopped inside the tracker, so that numbers may be partly updated.
+  /// False if a thread was stopped inside the tracker. Its update may then be partly included.
   bool consistent = true;
 };
 
-/// Sums over all stacks since the start; a reallocation counts as a deallocation and an allocation.
+/// Sums over all stacks since the start. A reallocation counts as a deallocation and an allocation.
 struct Totals {
   std::uint64_t allocations = 0;
   std::uint64_t deallocations = 0;
@@ -68,100 +67,100 @@ struct Totals {
   std::uint64_t temporary_allocations = 0;
 };
 
-/// Describes which numbers of a snapshot are estimates.
+/// Whether the numbers of a snapshot are estimates.
 struct SamplingSummary {
   SamplingDescription policy;
-  /// True if every allocation was recorded, and every number is exact. If false,
+  /// True if every allocation was recorded, so that all numbers are exact. If false,
   /// `totals.allocations`, `deallocations`, `allocated_bytes` and `temporary_allocations` still
-  /// count all calls exactly. Per-stack, live and peak numbers are then sums of sample weights.
-  /// Deallocations then include those of unknown blocks. Concurrent calls of other threads may or
-  /// may not be counted.
+  /// count all calls exactly. The deallocations then include those of unknown blocks. Per-stack,
+  /// live and peak numbers are sums of sample weights. Calls during the snapshot may be missing.
   bool exact = true;
-  /// Live sampled blocks.
+  /// Number of live sampled blocks.
   std::uint64_t live_samples = 0;
   /// Half-width of the 95 % confidence interval around the estimate `live_bytes`.
   std::uint64_t live_bytes_margin = 0;
 };
 
-/// Allocations of one stack, and the live part of them.
+/// Sums over the allocations of one stack: all since the start, and the live ones.
 struct StackSummary {
   StackId stack = kNoStackId;
   AllocationTotals total;
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;
-  /// The unreachable part of the live blocks; zero unless requested.
+  /// The part of the live blocks that a scan found unreachable. Zero unless a scan was requested.
   UnreachableSum unreachable{};
 };
 
 /// A live block.
 struct LiveBlock {
   std::uintptr_t address = 0;
-  /// Requested bytes.
+  /// Requested size in bytes.
   std::uint64_t size = 0;
   StackId stack = kNoStackId;
-  /// Nanoseconds since the allocation; -1 if unknown. Only trackers over an `AgedIndex` know it.
+  /// Nanoseconds since the allocation. -1 unless the tracker uses an `AgedIndex`.
   std::int64_t age_ns = -1;
 };
 
-/// Live mappings created by one stack.
+/// Sums over the live mappings that one stack created.
 struct MappingSummary {
   StackId stack = kNoStackId;
   std::uint64_t live_mappings = 0;
   std::uint64_t live_bytes = 0;
 };
 
-/// Memory from the arena. Move-only. `table` belongs to the tracker and outlives every snapshot.
+/// A consistent copy of a tracker's data. Its arrays are allocated in the arena. Move-only. Refers
+/// to `table`, which the tracker owns and never destroys.
 struct Snapshot {
   DataQuality account;
   Totals totals;
   MappingTotals mapping_totals;
   SamplingSummary sampling;
-  /// Whether and how a scan for unreachable blocks ran.
+  /// Statistics of the scan for unreachable blocks, if one was requested.
   ScanSummary scan;
   /// All stacks that have allocated, by StackId.
   ArenaArray<StackSummary> stacks;
   /// All stacks with live mappings, by StackId.
   ArenaArray<MappingSummary> mappings;
-  /// Histogram of live blocks. If sampled, sums differ from `totals` by rounding.
+  /// Histogram of live blocks by size. With sampling, its sums differ from `totals` by rounding.
   SizeHistogram sizes{};
   /// All threads that have had an event.
   ArenaArray<ThreadSummary> threads;
-  /// Empty unless requested.
+  /// Frees by thread. Empty unless requested.
   FreedByThread freed{};
-  /// Sorted by address; empty unless requested.
+  /// Live blocks in order of address. Empty unless requested.
   ArenaArray<LiveBlock> blocks;
-  /// Sorted by time; older points are sparser. Empty if no timeline was requested.
+  /// Points in order of time; older points are farther apart. Empty if no timeline was requested.
   ArenaArray<TimelinePoint> timeline;
-  /// The last markers, by time. `forgotten_markers` counts the older ones.
+  /// The last markers, in order of time. `forgotten_markers` counts the older ones.
   ArenaArray<Marker> markers;
   std::uint64_t forgotten_markers = 0;
   Peak peak;
-  /// The enabled checks; the default for a tracker without checks.
+  /// The enabled checks. Default-constructed if the tracker has no checks.
   CheckSettings checks{};
-  /// Faults in order of first detection; empty for a tracker without checks.
+  /// Faults in order of first detection. Empty if the tracker has no checks.
   ArenaArray<CountedMisuse> misuses;
-  /// Faults dropped because the log was full.
+  /// Number of faults dropped because the log was full.
   std::uint64_t misuses_left_out = 0;
   GuardPageStats guards;
-  /// Set by a tracker with a frame observer.
+  /// The history of game frames. Unknown unless the tracker has a game-frame observer.
   FrameHistory frames;
-  /// Set by a tracker with no-allocation scopes: the allocations in them, in order of first
-  /// occurrence, and the number of those dropped.
+  /// Whether the tracker supports no-allocation scopes. If true, the next members list allocations
+  /// in such scopes, in order of first occurrence, and the number of dropped ones.
   bool scopes_known = false;
   ArenaArray<OffenceSum> scope_offences;
   std::uint64_t left_out_scope_offences = 0;
-  /// Set by a tracker that tracks pools.
+  /// Memory pools. Empty unless the tracker tracks pools.
   PoolsSummary pools{};
-  /// All events up to the snapshot, for a tracker with a `LoggingQueue`; otherwise empty. The log
-  /// owns them and outlives every snapshot.
+  /// All events up to the snapshot. Empty unless the tracker uses a `LoggingQueue`. The log owns
+  /// the events and is never destroyed.
   LoggedEvents events;
   const StackTable* table = nullptr;
-  /// Names the tags of stacks (`table->owner(stack).tag`); nullptr for a tracker without tags.
-  /// Outlives every snapshot.
+  /// The names of tags. A stack's tag is `table->owner(stack).tag`. nullptr if the tracker has no
+  /// tags. The tracker owns the table and never destroys it.
   const TagTable* tags = nullptr;
-  /// Overhead bytes of named allocators, by TagId. Missing entries are zero.
+  /// Overhead bytes of named allocators, indexed by TagId. An entry behind the end means zero.
   ArenaArray<std::uint64_t> overheads;
-  /// Strings of the markers.
+  /// The strings to which `markers` refer.
   TextPool names;
   /// Time of the snapshot, in nanoseconds since the Unix epoch.
   std::int64_t time_ns = 0;

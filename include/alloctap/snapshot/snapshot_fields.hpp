@@ -12,13 +12,12 @@ namespace alloctap {
 template <class Summary, class Of>
 concept FieldsOf = std::same_as<std::remove_const_t<Summary>, Of>;
 
-// JSON reports and recordings are written from these lists, and recordings are read by them. A new
-// field is a member of its summary and a line here, with a description in dump/README.md.
+// Lists of fields, from which JSON reports and recordings are written and recordings are read. To
+// add a field, add a member to its summary, a line here, and a description in dump/README.md.
 //
-// `visit_fields(summary, visit)` calls `visit(name, field)` for each, or `visit(name, field,
-// value)` if that value of the field means that there is nothing to say. Names that end in `_bytes`
-// or
-// `_ns` have that unit; the others are counts or truths.
+// `visit_fields(summary, visit)` calls `visit(name, field)` for each field. For a field that is
+// omitted at a certain value, it calls `visit(name, field, value)`. The unit of names that end in
+// `_bytes` or `_ns` is in the name. The other fields are counts or booleans.
 
 template <FieldsOf<DataQuality> Summary>
 constexpr void visit_fields(Summary& quality, auto&& visit) {
@@ -75,7 +74,7 @@ constexpr void visit_fields(Summary& scan, auto&& visit) {
   visit("scan_ns", scan.scan_ns);
 }
 
-/// JSON has them as texts.
+/// Fields of `CheckSettings`. JSON reports write them as strings.
 template <FieldsOf<CheckSettings> Summary>
 constexpr void visit_fields(Summary& checks, auto&& visit) {
   visit("blocks", checks.blocks);
@@ -99,7 +98,7 @@ constexpr void visit_fields(Summary& guards, auto&& visit) {
   visit("passed_over", guards.passed_over);
 }
 
-/// Without the unreachable part, which has fields of its own.
+/// Fields of `StackSummary` without `unreachable`, whose fields are listed separately.
 template <FieldsOf<StackSummary> Summary>
 constexpr void visit_fields(Summary& stack, auto&& visit) {
   visit("allocations", stack.total.allocations);

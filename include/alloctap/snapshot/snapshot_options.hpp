@@ -5,30 +5,29 @@
 
 namespace alloctap {
 
-/// Whether to find unreachable blocks by a conservative mark phase, which treats any word that
-/// could be a pointer as one.
+/// Whether to find unreachable blocks by a conservative mark phase. Conservative means that any
+/// word that equals an address in a block counts as a pointer.
 enum class Reachability : std::uint8_t {
-  /// Does not scan: any live block may be a leak.
+  /// Does not scan. Any live block may be a leak.
   kNotAsked,
   /// Marks from globals, stacks, registers, thread-local storage and memory that the program
-  /// mapped. Scans a fork of the process if possible; otherwise while its threads are stopped. A
-  /// block found unreachable is lost, unless the program hides its pointers (encoded, in files, in
-  /// other processes). A lost block may be missed if an integer or a stale pointer matches its
-  /// address.
+  /// mapped. Scans a fork of the process; if the system cannot fork, scans while all threads are
+  /// stopped. A block found unreachable is lost, unless the program hides its pointers (encoded, in
+  /// files, in other processes). A lost block is missed if an integer or stale pointer matches.
   kScan,
 };
 
 /// Optional parts of a snapshot.
 struct SnapshotOptions {
-  /// Copies all live blocks, or the sampled ones, to `Snapshot::blocks`. Takes 32 bytes per block,
-  /// while the world is stopped.
+  /// Copies all live blocks (or the live sampled blocks) to `Snapshot::blocks`. The copy needs 32
+  /// bytes per block and is made while the world is stopped.
   bool blocks = false;
-  /// Sums unreachable blocks per stack in `StackSummary::unreachable`, by a scan just before the
-  /// snapshot. On systems that cannot fork (Windows) the world is stopped during the scan. Fails
-  /// with a sampling policy.
+  /// Whether to scan just before the snapshot and sum unreachable blocks per stack in
+  /// `StackSummary::unreachable`. On systems that cannot fork (Windows), the world is stopped
+  /// during the scan. Fails with a sampling policy.
   Reachability reachability = Reachability::kNotAsked;
-  /// Copies the frees per thread and allocating stack to `Snapshot::freed`. Takes 24 bytes per
-  /// pair, while the world is stopped. `ownership_matrix` sums them.
+  /// Copies the frees to `Snapshot::freed`, for `ownership_matrix`. The copy needs 24 bytes for
+  /// each pair of freeing thread and allocating stack, and is made while the world is stopped.
   bool freed = false;
 };
 

@@ -14,7 +14,7 @@
 
 namespace alloctap {
 
-/// The number of distinct faults, and how often they occurred.
+/// Number of distinct faults, and number of their occurrences.
 struct MisuseSum {
   std::uint64_t ways = 0;
   std::uint64_t times = 0;
@@ -25,21 +25,21 @@ struct MisuseSum {
   }
 };
 
-/// The faults of a snapshot, divided by suppressions. Memory from the arena.
+/// The faults of a snapshot, divided into reported and suppressed ones. Allocated in the arena.
 struct SortedMisuses {
   MisuseSum reported;
   MisuseSum suppressed;
-  /// The index of the rule that suppresses each fault of the snapshot, or `kNoRule`.
+  /// For each fault of the snapshot, the index of the rule that suppresses it, or `kNoRule`.
   ArenaArray<std::uint32_t> rule_of_fault;
-  /// What each fault rule alone suppressed or allowed; a rule with no faults was not needed.
+  /// For each fault rule, the faults that matched it. A rule without faults is unused.
   ArenaArray<MisuseSum> rules;
 };
 
-/// Sorts the faults of one snapshot. A fault counts for the first rule that matches its kind and a
-/// frame in any of the fault's stacks. What no rule suppresses must match an `only-` rule in that
-/// way, if one has its kind. Otherwise it counts as suppressed by the first of those rules.
+/// Divides the faults of a snapshot by suppression rules. The first rule applies that matches the
+/// fault's kind and a frame in any of its stacks. If there are `only-` rules for the kind, they are
+/// matched in this way too. A fault that no such rule matches is suppressed by the first of them.
 ///
-/// `frames` contains the frames of all stacks of all faults; see `names_frame` for its interface.
+/// `frames` must contain all frames of all faults. `names_frame` describes its interface.
 template <class Frames>
 class MisuseSorter {
  public:
@@ -47,7 +47,7 @@ class MisuseSorter {
                const Frames& frames) noexcept
       : snapshot_(snapshot), suppressions_(suppressions), frames_(frames) {}
 
-  /// Call once. Fails if out of memory.
+  /// Returns the result. Call it once. Fails if out of memory.
   [[nodiscard]] Result<SortedMisuses> sort() {
     bool complete = sorted_.rules.resize(suppressions_.misuse_rules().size());
     for (const CountedMisuse& counted : snapshot_.misuses) complete = complete && sort_in(counted);
@@ -93,7 +93,7 @@ class MisuseSorter {
   SortedMisuses sorted_;
 };
 
-/// Returns the sorted faults of `snapshot`; `frames` contains the frames of all their stacks.
+/// Returns the sorted faults of `snapshot`. `frames` must contain all frames of their stacks.
 template <class Frames>
 [[nodiscard]] Result<SortedMisuses> sort_misuses(const Snapshot& snapshot,
                                                  const Suppressions& suppressions,

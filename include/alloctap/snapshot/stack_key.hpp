@@ -1,4 +1,4 @@
-/// Keys of stacks that are stable across processes.
+/// Stack keys that are equal in different runs of a program.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 
 namespace alloctap {
 
-/// A 128-bit hash of a call sequence: the file and the file offset of each call. It does not depend
-/// on load addresses, so it is stable between runs. It changes if a module on the stack is rebuilt.
+/// A 128-bit hash of a stack: the file and the file offset of each call. Independent of load
+/// addresses, so it is equal in different runs. It changes if a module on the stack is rebuilt.
 struct StackKey {
   std::uint64_t first = 0;
   std::uint64_t second = 0;
@@ -27,7 +27,7 @@ struct StackKey {
   friend constexpr auto operator<=>(const StackKey&, const StackKey&) noexcept = default;
 };
 
-/// Returns the hash of a file: by build-id, or by path if it has no build-id.
+/// Returns the hash of a file's build-id, or of its path if the file has no build-id.
 [[nodiscard]] inline StackHash hash_file(std::span<const std::byte> build_id,
                                          std::string_view path) noexcept {
   const bool has_id = !build_id.empty();
@@ -45,18 +45,17 @@ struct StackKey {
 /// Hashes a stack frame by frame, outermost first.
 class StackKeyMixer {
  public:
-  /// Adds the path of the stack's tag; call it before `add`.
+  /// Adds the path of the stack's tag. Must precede all calls of `add`.
   void add_tag(std::string_view path) noexcept {
     hash_ = hash_.with(3).with(path.size()).with(hash_text(path));
   }
 
-  /// Adds a call at `offset` in the file with hash `file`.
+  /// Adds a call at file offset `offset` in the file with hash `file`.
   void add(const StackHash& file, std::uint64_t offset) noexcept {
     hash_ = hash_.with(file.first).with(file.second).with(offset);
   }
 
-  /// Adds a call in code outside all files (JIT), by its address. Such keys differ between
-  /// processes.
+  /// Adds a call in code outside all files (JIT). The key then differs between processes.
   void add_unknown(std::uint64_t address) noexcept { hash_ = hash_.with(0).with(address); }
 
   [[nodiscard]] StackKey key() const noexcept { return {hash_.first, hash_.second}; }
@@ -65,15 +64,16 @@ class StackKeyMixer {
   StackHash hash_;
 };
 
-/// Returns the key of a stack without frames: unknown, or of a block outside the size range that
-/// stacks are captured for.
+/// Returns the key of a stack without frames. Its frames are unknown, or were not captured because
+/// the block was outside the captured size range.
 [[nodiscard]] constexpr StackKey key_without_frames(bool outside_size_range) noexcept {
   return {0, outside_size_range ? std::uint64_t{2} : 1};
 }
 
-/// The keys of one process's stacks. Refers to `modules` (`Tracker::modules`), which includes
-/// unloaded ones. With the `tags` of the snapshot, tags are part of the keys. Threads are not,
-/// because they differ in every run. Memory from the arena. Control plane.
+/// The keys of all stacks of this process. If `tags` is set, a key depends on the stack's tag. Keys
+/// never depend on the thread, which differs between runs. Refers to `modules`
+/// (`Tracker::modules`), which must include unloaded modules. Allocated in the arena. Control
+/// plane.
 class StackKeys {
  public:
   explicit StackKeys(const ModuleTable& modules, const TagTable* tags = nullptr) noexcept
@@ -84,7 +84,7 @@ class StackKeys {
     }
   }
 
-  /// Returns false if out of memory; the keys are then unusable.
+  /// Returns false if out of memory. The keys are then unusable.
   [[nodiscard]] bool complete() const noexcept { return complete_ && tags_.complete(); }
 
   [[nodiscard]] StackKey of(const StackTable& table, StackId stack) const noexcept {
@@ -108,7 +108,7 @@ class StackKeys {
  private:
   const ModuleTable& modules_;
   TagPaths tags_;
-  /// Indexed by module.
+  /// File hashes, indexed by module.
   ArenaArray<StackHash> files_;
   bool complete_ = true;
 };

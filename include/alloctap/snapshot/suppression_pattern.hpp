@@ -7,9 +7,9 @@
 namespace alloctap {
 
 /// Returns whether `pattern` occurs in `text`. A leading '^' anchors it at the start, a trailing
-/// '$' at the end; '*' matches any characters, or none. An empty text never matches. Follows
-/// LeakSanitizer with two exceptions: '$' elsewhere is literal, and `b$` matches "bab".
-/// LeakSanitizer stops at the first 'b'.
+/// '$' at the end. '*' matches any characters, or none. An empty text never matches. Patterns are
+/// those of LeakSanitizer with two exceptions. A '$' elsewhere is literal. `b$` matches "bab",
+/// where LeakSanitizer stops at the first 'b'.
 [[nodiscard]] constexpr bool matches_pattern(std::string_view pattern,
                                              std::string_view text) noexcept {
   if (text.empty()) return false;

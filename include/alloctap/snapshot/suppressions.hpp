@@ -20,22 +20,23 @@
 
 namespace alloctap {
 
-/// A suppression. `leak:PATTERN` suppresses blocks whose stack has a frame with a matching
+/// A suppression rule. `leak:PATTERN` suppresses leaked blocks if a frame of their stack matches by
 /// function, source file or module. `misuse:PATTERN` suppresses faults with such a frame in one of
-/// their stacks; `double_free:PATTERN` (any `key_of`) those of one kind.
+/// their stacks. `double_free:PATTERN` (or another name from `key_of`) suppresses those of one
+/// kind.
 ///
-/// The prefix `only-` makes a rule part of an allow-list: if there are such rules for a leak or
-/// fault, it is suppressed unless one of them matches.
+/// The prefix `only-` makes a rule part of an allow-list. If an allow-list exists for leaks or a
+/// kind of fault, those that match none of its rules are suppressed.
 struct SuppressionRule {
-  /// A pattern for `matches_pattern`.
+  /// The pattern, for `matches_pattern`.
   std::string_view pattern;
-  /// The file and line of the rule.
+  /// Where the rule was read: file and line.
   std::string_view source;
   std::uint32_t line = 0;
   bool only = false;
-  /// The subject without `only-`: `kLeak`, `kMisuse`, or the key of one kind.
+  /// The word before the colon without `only-`: `kLeak`, `kMisuse`, or a name from `key_of`.
   std::string_view subject;
-  /// The kinds of faults; empty for leaks.
+  /// The kinds of faults that the rule applies to. Empty if the rule applies to leaks.
   MisuseKinds kinds;
 
   static constexpr std::string_view kLeak = "leak";
@@ -43,20 +44,20 @@ struct SuppressionRule {
   static constexpr std::string_view kOnly = "only-";
 };
 
-/// A list of rules in LeakSanitizer's syntax: one per line; `#` begins a comment line; blank lines
-/// and surrounding blanks are ignored. Memory from the arena. Move-only; not thread-safe. Control
-/// plane.
+/// A list of rules in LeakSanitizer's syntax: one rule per line. Lines that begin with `#` and
+/// blank lines are ignored, as are blanks around a rule. Allocated in the arena. Move-only; not
+/// thread-safe. Control plane.
 class Suppressions {
  public:
-  /// Means no rule.
+  /// The index that means no rule.
   static constexpr std::uint32_t kNoRule = std::numeric_limits<std::uint32_t>::max();
-  /// The function by which programs for LeakSanitizer suppress leaks of their own.
+  /// The function in which programs define suppressions for LeakSanitizer.
   static constexpr std::string_view kDefaultSource = "__lsan_default_suppressions";
 
   constexpr Suppressions() noexcept = default;
 
-  /// Adds the rules in `text`, or no rule if one is malformed; `source` names the text in messages
-  /// and reports. Copies both.
+  /// Adds all rules in `text`. Fails and adds no rule if one is malformed. `source` is the name of
+  /// the text in messages and reports. Copies both strings.
   [[nodiscard]] Status add(std::string_view text, std::string_view source) {
     const std::size_t leaks_before = leak_rules_.size();
     const std::size_t misuses_before = misuse_rules_.size();
@@ -76,19 +77,17 @@ class Suppressions {
     return Status();
   }
 
-  /// Adds the rules that `const char* __lsan_default_suppressions()` of the program returns. The
-  /// loader must find it: it has C linkage and lies in a shared object, or in a program linked with
-  /// -rdynamic or with this library.
+  /// Adds the rules that the program's `const char* __lsan_default_suppressions()` returns. The
+  /// loader must be able to find that function. It therefore needs C linkage, in a shared object or
+  /// in a program linked with -rdynamic or with this library.
   [[nodiscard]] Status add_defaults() {
     const char* const text = os::default_suppressions();
     return text == nullptr ? Status() : add(text, kDefaultSource);
   }
 
-  /// Returns the rules for leaks, in order.
   [[nodiscard]] std::span<const SuppressionRule> leak_rules() const noexcept {
     return {leak_rules_.data(), leak_rules_.size()};
   }
-  /// Returns the rules for faults, in order.
   [[nodiscard]] std::span<const SuppressionRule> misuse_rules() const noexcept {
     return {misuse_rules_.data(), misuse_rules_.size()};
   }
@@ -115,7 +114,7 @@ class Suppressions {
     return Status::resource_exhausted("suppressions: the system has no memory for them");
   }
 
-  /// Returns false if `word` is not a subject.
+  /// Parses the word before the colon into `rule`. Returns false if the word is unknown.
   static bool read_subject(std::string_view word, SuppressionRule& rule) noexcept {
     rule.only = word.starts_with(SuppressionRule::kOnly);
     if (rule.only) word.remove_prefix(SuppressionRule::kOnly.size());

@@ -12,14 +12,13 @@
 
 namespace alloctap {
 
-/// The paths of all tags that exist at construction, such as "Game/Physics". Memory from the arena.
-/// Move-only.
+/// Paths, such as "Game/Physics", of the tags at construction. Allocated in the arena. Move-only.
 class TagPaths {
  public:
-  /// Maximum bytes; longer paths are truncated at the end.
+  /// Maximum bytes of a path. Longer paths are truncated at the end.
   static constexpr std::size_t kLongest = 1000;
 
-  /// Builds the paths; with nullptr, the table is empty.
+  /// Builds the paths. If `tags` is nullptr, there are no paths.
   explicit TagPaths(const TagTable* tags) noexcept {
     if (tags == nullptr) return;
     const TagId end = tags->end_id();
@@ -32,11 +31,10 @@ class TagPaths {
   /// Returns false if memory ran out before all paths were built.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// Returns the highest TagId plus 1.
+  /// Returns the number of tags, `kNoTag` included. Valid ids are below it.
   [[nodiscard]] std::size_t size() const noexcept { return paths_.size(); }
 
-  /// Returns the path, or an empty string for `kNoTag` and unknown tags. Valid as long as this
-  /// object.
+  /// Returns the path, which lives as long as this object. Empty for `kNoTag` and unknown tags.
   [[nodiscard]] std::string_view of(TagId tag) const noexcept {
     return tag < paths_.size() ? paths_[tag] : std::string_view();
   }

@@ -21,8 +21,8 @@
 
 namespace alloctap {
 
-/// Copies the overheads of `tags` (may be nullptr) to `overheads`, by TagId, up to the last nonzero
-/// one. Returns false if out of memory.
+/// Copies the overhead bytes of `tags` (may be nullptr) to `overheads`, indexed by TagId. Omits
+/// zeros at the end. Returns false if out of memory.
 [[nodiscard]] inline bool read_overheads(const TagTable* tags,
                                          ArenaArray<std::uint64_t>& overheads) noexcept {
   const std::size_t count = tags == nullptr ? 0 : tags->end_id();
@@ -35,8 +35,8 @@ namespace alloctap {
   return true;
 }
 
-/// Sums the live blocks of each thread of `snapshot`, whose stacks must be complete, if `tags`
-/// include threads. Returns false if out of memory. Control plane.
+/// Computes what each thread of `snapshot` holds, if `tags` distinguish threads. Precondition: the
+/// stacks of `snapshot` are complete. Returns false if out of memory. Control plane.
 [[nodiscard]] inline bool add_holdings(Snapshot& snapshot, const TagsDescription& tags) noexcept {
   if (!tags.threads) return true;
   ThreadNumber last = kNoThread;
@@ -55,12 +55,12 @@ namespace alloctap {
   return true;
 }
 
-/// Callbacks by which observers add to a snapshot; they return false if out of memory. nullptr if
-/// no observer adds anything.
+/// Callbacks by which observers add data to a snapshot. They return false if out of memory. A
+/// callback is nullptr if no observer adds data.
 struct ObservedParts {
-  /// Runs while the world is stopped.
+  /// Copies data while the world is stopped.
   bool (*read)(Snapshot& snapshot) noexcept = nullptr;
-  /// Runs after the world has resumed.
+  /// Completes the data after the world has resumed.
   bool (*finish)(Snapshot& snapshot) noexcept = nullptr;
 };
 
@@ -86,10 +86,10 @@ class SnapshotBuilder {
   explicit SnapshotBuilder(const RecordedData& data, SnapshotOptions options = {},
                            ObservedParts observed = {}) noexcept;
 
-  /// Copies all data that may change. The caller has stopped the world.
+  /// Copies all data that may change. Precondition: the world is stopped.
   void read() noexcept;
 
-  /// Returns the snapshot; recording may have resumed. Fails if out of memory.
+  /// Returns the snapshot. The world may have resumed. Fails if out of memory.
   [[nodiscard]] Result<Snapshot> finish();
 
  private:
@@ -124,12 +124,12 @@ class SnapshotBuilder {
   EventCounters counters_;
   LiveSums live_;
   bool peak_is_now_ = false;
-  /// False if memory for a list ran out.
+  /// False if memory ran out.
   bool complete_ = true;
 };
 
-/// Adds the points and markers of `timeline`, and the present as the last point. Returns false if
-/// out of memory. The caller holds the control lock.
+/// Adds the points and markers of `timeline` to `snapshot`, and the current values as the last
+/// point. Returns false if out of memory. The caller holds the control lock.
 [[nodiscard]] bool add_timeline(Timeline& timeline, Snapshot& snapshot) noexcept;
 
 }  // namespace alloctap

@@ -14,46 +14,46 @@
 
 namespace alloctap {
 
-/// The calls of one thread since the start; ended threads are included. After many threads, a
-/// tracker lets new ones reuse the counters of ended ones. Such a row is the sum over `threads`
-/// successive threads, and has the id of the last.
+/// The calls of one thread since the start. Ended threads are included. After many threads, a
+/// tracker lets new threads reuse the counters of ended ones. Such a row is the sum over `threads`
+/// successive threads and has the id of the last of them.
 ///
-/// Only trackers whose `Tags` distinguish threads know what a thread holds: a block's record has
-/// only stack and size, and any thread may free it. `DirectQueue` counts deallocations on the
-/// calling thread, a queue with a worker on the one that delivers them. With a sampling policy, all
-/// numbers except `net_bytes` and `holding` still count every call.
+/// What a thread holds is known only if the tracker's `Tags` distinguish threads. Otherwise a
+/// block's record has no thread, and any thread may free the block. `DirectQueue` counts
+/// deallocations on the calling thread, a queue with a worker on the thread that applies them. With
+/// a sampling policy, all numbers except `net_bytes` and `holding` still count every call.
 struct ThreadSummary {
-  /// The live part of what the thread allocated, whichever thread will free it.
+  /// The live blocks that the thread allocated.
   struct Holding {
     std::uint64_t live_allocations = 0;
     std::uint64_t live_bytes = 0;
   };
 
   os::ThreadId thread_id = 0;
-  /// Whether the thread existed at the end of the snapshot.
+  /// Whether the thread still existed when the snapshot ended.
   bool alive = false;
-  /// Number of threads that the numbers cover; only the last is identified.
+  /// Number of successive threads that the row sums. Only the last is identified.
   std::uint32_t threads = 1;
   AllocationTotals total = {};
-  /// Known blocks that it freed, of all allocating threads; with sampling, unknown ones too.
+  /// Known blocks that it freed, whichever thread allocated them. With sampling, unknown ones too.
   std::uint64_t deallocations = 0;
-  /// Bytes allocated minus bytes freed; negative if it frees what others allocate. The sum over all
-  /// threads is the live bytes.
+  /// Bytes allocated minus bytes freed by the thread. Negative if it frees blocks of other threads.
+  /// The sum over all threads equals the live bytes.
   std::int64_t net_bytes = 0;
-  /// The owner number in stacks; `kNoThread` if unknown.
+  /// The thread's number in the owner of its stacks; `kNoThread` if unknown.
   ThreadNumber number = kNoThread;
-  /// Empty if unknown. An estimate if live numbers are estimates. Blocks without a known stack
-  /// count for no thread.
+  /// What the thread holds; nullopt if unknown. An estimate if live numbers are estimates. Blocks
+  /// without a known stack count for no thread.
   std::optional<Holding> holding = {};
   std::array<char, 16> name_text{};
   std::size_t name_bytes = 0;
 
-  /// Returns the name from the system; empty if the thread has ended.
+  /// Returns the system's name of the thread. Empty if the thread has ended.
   [[nodiscard]] std::string_view name() const noexcept { return {name_text.data(), name_bytes}; }
 };
 
-/// Finds which of `threads` exist, and their names. They must be in order of creation: if two have
-/// equal ids, the earlier one has ended. Control plane.
+/// Sets the name of each thread, and whether the thread still exists. Precondition: `threads` are
+/// in order of creation. If two have equal ids, the earlier one has ended. Control plane.
 inline void name_threads(std::span<ThreadSummary> threads) noexcept {
   for (std::size_t i = 0; i < threads.size(); ++i) {
     ThreadSummary& thread = threads[i];

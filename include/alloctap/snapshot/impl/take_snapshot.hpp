@@ -24,7 +24,7 @@ ALLOCTAP_INLINE SnapshotBuilder::SnapshotBuilder(const RecordedData& data, Snaps
     : data_(data), options_(options), observed_(observed) {
   snapshot_.table = &data_.stacks;
   snapshot_.tags = data_.tags.tags;
-  // Spare room for stacks added before the world is stopped.
+  // Reserves memory for stacks that are added before the world is stopped.
   complete_ = expect_stacks(data_.stacks.end_id() + kMoreStacks);
   if (options_.blocks) expect_blocks();
   if (options_.freed) snapshot_.freed.knowledge = knowledge_of_freed();
@@ -65,7 +65,7 @@ ALLOCTAP_INLINE Result<Snapshot> SnapshotBuilder::finish() {
   return std::move(snapshot_);
 }
 
-/// Makes room for stacks below `end`. Until `finish_stacks`, the list is indexed by StackId.
+/// Reserves memory for stacks with ids below `end`. Its index is the StackId until `finish_stacks`.
 ALLOCTAP_INLINE bool SnapshotBuilder::expect_stacks(std::size_t end) noexcept {
   return snapshot_.stacks.resize(end) && live_.expect_stacks(end);
 }
@@ -91,12 +91,12 @@ ALLOCTAP_INLINE void SnapshotBuilder::add_threads() noexcept {
   });
 }
 
-/// `thread` is its index in `Snapshot::threads`.
+/// Adds the frees of one thread. `thread` is the index of the thread in `Snapshot::threads`.
 ALLOCTAP_INLINE void SnapshotBuilder::add_freed(std::uint32_t thread,
                                                 const FreedTotals& freed) noexcept {
   if (!freed.complete()) snapshot_.freed.knowledge = FreedKnowledge::kIncomplete;
   freed.for_each([&](StackId stack, const FreedTotals::Entry& entry) {
-    // Negative if this thread restored blocks, after failed frees, that another thread had removed.
+    // Negative if, after failed frees, this thread restored records that another thread removed.
     if (static_cast<std::int64_t>(entry.blocks) <= 0) return;
     complete_ =
         snapshot_.freed.blocks.push_back({stack, thread, entry.blocks, entry.bytes}) && complete_;
@@ -139,7 +139,7 @@ ALLOCTAP_INLINE void SnapshotBuilder::add_estimates() noexcept {
   }
 }
 
-/// Makes room for the current blocks and some more, and touches the pages in advance.
+/// Reserves memory for the current blocks and some more, and touches its pages in advance.
 ALLOCTAP_INLINE void SnapshotBuilder::expect_blocks() noexcept {
   std::size_t blocks = 0;
   data_.for_each_live([&](const void*, const BlockRecord&) { ++blocks; });
@@ -156,7 +156,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE void SnapshotBuilder::keep_block(
   complete_ = snapshot_.blocks.push_back(block) && complete_;
 }
 
-/// Returns -1 with sampling, because samples are not in the container.
+/// Returns the age of a block. Returns -1 with sampling, because the index has no sampled blocks.
 ALLOCTAP_INLINE std::int64_t SnapshotBuilder::age_of(const void* pointer) const noexcept {
   if (data_.age_ns == nullptr || !data_.sampling.is_exact()) return -1;
   return data_.age_ns(pointer);
@@ -181,16 +181,15 @@ ALLOCTAP_INLINE void SnapshotBuilder::read_log() noexcept {
   snapshot_.account.unlogged_events = snapshot_.events.missed;
 }
 
-/// If more is live now than at the last recorded peak, the peak is now, or too little above to have
-/// a peak snapshot.
+/// Copies the last recorded peak, unless more bytes are live now. In that case the peak is now;
+/// there may be no peak snapshot, because the excess is small.
 ALLOCTAP_INLINE void SnapshotBuilder::read_peak() noexcept {
   const Peak& last = data_.peak.last();
   peak_is_now_ = last.live_bytes < live_.live_bytes();
   if (!peak_is_now_) complete_ = copy_peak(last) && complete_;
 }
 
-/// Compacts the list to the used stacks in place. With many stacks, mapping a second list would
-/// take a good part of the snapshot's time.
+/// Compacts the list in place to stacks with allocations. Mapping a second list would be slow.
 ALLOCTAP_INLINE void SnapshotBuilder::finish_stacks() noexcept {
   ArenaArray<StackSummary>& stacks = snapshot_.stacks;
   std::size_t in_use = 0;
@@ -218,7 +217,7 @@ ALLOCTAP_INLINE void SnapshotBuilder::add_calls(const AllocationTotals& calls) n
   totals.temporary_allocations += calls.temporary_allocations;
 }
 
-/// Adds the calls that threads count themselves while sampling, without waiting for a snapshot.
+/// Adds the calls that threads count locally while sampling.
 ALLOCTAP_INLINE void SnapshotBuilder::add_sampled_calls() noexcept {
   snapshot_.totals.deallocations = 0;
   for (const ThreadSummary& thread : snapshot_.threads) {

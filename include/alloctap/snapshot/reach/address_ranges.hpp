@@ -10,11 +10,11 @@
 
 namespace alloctap {
 
-/// A sorted set of ranges: first call `add`, then `settle`, then query. Memory from the arena. Not
-/// thread-safe.
+/// A sorted set of address ranges. Call `add` for all ranges, then `settle` once, then query.
+/// Allocated in the arena. Not thread-safe.
 class AddressRanges {
  public:
-  /// Adds a range; ignores empty ones. Returns false if out of memory.
+  /// Adds a range unless it is empty. Returns false if out of memory.
   [[nodiscard]] bool add(AddressRange range) noexcept {
     return range.empty() || ranges_.push_back(range);
   }
@@ -34,7 +34,7 @@ class AddressRanges {
     static_cast<void>(ranges_.resize(kept));
   }
 
-  /// Calls `visit(AddressRange)` for each part of `range` in the set.
+  /// Calls `visit(AddressRange)` for each part of `range` that is in the set.
   template <class Visit>
   void for_each_inside(AddressRange range, Visit&& visit) const {
     for (const AddressRange* at = first_ending_behind(range.start);
@@ -43,7 +43,7 @@ class AddressRanges {
     }
   }
 
-  /// Calls `visit(AddressRange)` for each part of `range` outside the set.
+  /// Calls `visit(AddressRange)` for each part of `range` that is not in the set.
   template <class Visit>
   void for_each_outside(AddressRange range, Visit&& visit) const {
     std::uintptr_t start = range.start;

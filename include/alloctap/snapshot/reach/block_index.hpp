@@ -14,27 +14,27 @@
 
 namespace alloctap {
 
-/// A live block, for a scan.
+/// A live block for the leak scan.
 struct ScannedBlock {
   std::uintptr_t start = 0;
   std::uint64_t size = 0;
   StackId stack = kNoStackId;
 
-  /// Returns the end address. An empty block still has one address, its start.
+  /// Returns the end address. An empty block counts as one byte long.
   [[nodiscard]] constexpr std::uintptr_t end() const noexcept {
     return start + (size == 0 ? 1 : size);
   }
 };
 
-/// An index with constant-time lookup. For each MiB with blocks a table has an entry per 512 bytes:
-/// the number of blocks that begin below. Blocks within the 512 bytes are searched. Memory from the
-/// arena: 8 KiB for each MiB of blocks.
+/// A constant-time index of live blocks. Each 1 MiB region with blocks has a table with an entry
+/// per 512-byte granule: the first block that begins in or above the granule. Blocks that begin in
+/// one granule are searched. Allocated in the arena: 8 KiB per region.
 class BlockIndex {
  public:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-  /// Builds the index. `blocks` are sorted by address, do not overlap, and must outlive this
-  /// object. Returns false if out of memory, or if there are too many blocks.
+  /// Builds the index. Precondition: `blocks` are sorted by address and do not overlap. `blocks`
+  /// must outlive this object. Returns false if out of memory or if there are too many blocks.
   [[nodiscard]] bool build(std::span<const ScannedBlock> blocks) noexcept {
     blocks_ = blocks;
     if (blocks.empty()) return true;
@@ -49,8 +49,7 @@ class BlockIndex {
     return build_slots();
   }
 
-  /// Returns the index of the block that contains `address`, or `kNone`. The end address is
-  /// outside.
+  /// Returns the index of the block that contains `address`, or `kNone`. Excludes its end address.
   [[nodiscard]] std::uint32_t find(std::uintptr_t address) const noexcept {
     if (address - low_ >= high_ - low_) return kNone;
     const Region* region = find_region(address >> kRegionBits);
@@ -67,15 +66,15 @@ class BlockIndex {
   static constexpr std::size_t kGranules = std::size_t{1} << (kRegionBits - kGranuleBits);
   static constexpr std::uint32_t kNoTable = std::numeric_limits<std::uint32_t>::max();
 
-  /// The first block that begins in each granule or above; one more entry for the end.
+  /// For each granule and the region's end, the first block that begins there or above.
   using Table = std::array<std::uint32_t, kGranules + 1>;
 
   /// A region of 1 MiB.
   struct Region {
     std::uintptr_t number = 0;
-    /// The first block that begins in the region or above.
+    /// The first block that begins in or above the region.
     std::uint32_t first = 0;
-    /// `kNoTable` if no block begins in the region.
+    /// Index of the region's table; `kNoTable` if no block begins in the region.
     std::uint32_t table = kNoTable;
   };
 
@@ -104,7 +103,7 @@ class BlockIndex {
     return true;
   }
 
-  /// Adds regions that the last block before `behind` extends into and in which no block begins.
+  /// Adds the regions that contain only inner bytes of one block: the last block before `behind`.
   bool add_inner_regions(std::size_t behind) noexcept {
     const ScannedBlock& last = blocks_[behind - 1];
     const std::uintptr_t next = behind < blocks_.size()
@@ -134,7 +133,7 @@ class BlockIndex {
     return static_cast<std::size_t>(number * 0x9E3779B97F4A7C15u >> shift_);
   }
 
-  /// Number 0 marks an empty slot: no block lies in the first MiB.
+  /// Number 0 marks an empty slot, because no block lies in the first MiB.
   [[nodiscard]] const Region* find_region(std::uintptr_t number) const noexcept {
     for (std::size_t slot = slot_of(number);; slot = (slot + 1) & (slots_.size() - 1)) {
       if (slots_[slot].number == number) return number != 0 ? &slots_[slot] : nullptr;

@@ -12,9 +12,9 @@
 
 namespace alloctap {
 
-/// The memory that a scan reads. `visit_words(range, visit)` calls `visit(std::span<const
-/// std::uintptr_t>)` with the aligned words in `range`, in one or more pieces. Skips unreadable
-/// memory. Not re-entrant from `visit`.
+/// The memory that a leak scan reads. `visit_words(range, visit)` calls `visit(std::span<const
+/// std::uintptr_t>)` with the aligned words in `range`, in one or more pieces. Unreadable memory is
+/// skipped. `visit` must not call `visit_words`.
 template <class M>
 concept MemoryImage = requires(M& memory, AddressRange range) {
   memory.visit_words(range, [](std::span<const std::uintptr_t>) {});
@@ -24,26 +24,27 @@ concept MemoryImage = requires(M& memory, AddressRange range) {
 enum class BlockMark : std::uint8_t {
   kUnknown,
   kReachable,
-  /// Unreachable, and another unreachable block points at it.
+  /// The block is not reachable, and another unreachable block points at it.
   kPointedAt,
   kDefinite,
   kIndirect,
 };
 
-/// A conservative mark phase in three steps: roots (`add_root`), blocks reachable from them
-/// (`spread`), and the division of the rest into definitely and indirectly lost
-/// (`part_unreachable`). A word points at a block if it is the address of one of the block's bytes.
-/// As in LeakSanitizer, the end address does not count. A block that only points at itself is not
-/// pointed at.
+/// A conservative mark phase in three steps: `add_root` marks blocks that roots point at. `spread`
+/// marks blocks reachable from marked blocks. `part_unreachable` divides all other blocks into
+/// definitely and indirectly lost ones. A word points at a block if it is the address of one of the
+/// block's bytes. As in LeakSanitizer, the end address does not count. Pointers from a block to
+/// itself are ignored.
 ///
-/// Iterative, so that long chains need no stack: 5 bytes per block from the arena. Not thread-safe.
+/// Uses a work list instead of recursion, because chains may be long. Marks and work list take 5
+/// bytes per block in the arena. Not thread-safe.
 template <MemoryImage Memory>
 class BlockMarks {
  public:
   /// Refers to `index` and `memory`.
   BlockMarks(const BlockIndex& index, Memory& memory) noexcept : index_(index), memory_(memory) {}
 
-  /// Call first. Returns false if out of memory.
+  /// Allocates the marks. Call it first. Returns false if out of memory.
   [[nodiscard]] bool prepare() noexcept {
     return marks_.resize(index_.blocks().size()) && waiting_.reserve(index_.blocks().size());
   }
@@ -59,7 +60,7 @@ class BlockMarks {
     }
   }
 
-  /// Marks all blocks reachable from marked ones.
+  /// Marks all blocks reachable from marked blocks.
   void spread() { spread(BlockMark::kUnknown, BlockMark::kReachable); }
 
   void part_unreachable() {
@@ -69,7 +70,7 @@ class BlockMarks {
       mark(block, BlockMark::kUnknown, BlockMark::kDefinite);
       spread(BlockMark::kPointedAt, BlockMark::kIndirect);
     }
-    // The rest are cycles, or blocks reachable only from cycles.
+    // The remaining blocks are in cycles or reachable only from cycles.
     for (std::uint32_t block = 0; block < marks_.size(); ++block) {
       if (marks_[block] != BlockMark::kPointedAt) continue;
       mark(block, BlockMark::kPointedAt, BlockMark::kDefinite);
@@ -88,7 +89,7 @@ class BlockMarks {
     static_cast<void>(waiting_.push_back(block));
   }
 
-  /// Calls `visit(block)` for each other block that `block` points at.
+  /// Calls `visit(target)` for each other block that `block` points at.
   template <class Visit>
   void for_each_target(std::uint32_t block, Visit&& visit) {
     const ScannedBlock& scanned = index_.blocks()[block];
@@ -121,7 +122,8 @@ class BlockMarks {
     }
   }
 
-  /// An earlier cycle head at a lower address may be reachable from this one; it becomes indirect.
+  /// Marks all blocks reachable from the cycle of `first` as indirectly lost. Among them may be the
+  /// first block of a cycle that was visited earlier.
   void spread_from_circle(std::uint32_t first) {
     while (!waiting_.empty()) {
       for_each_target(take_waiting(), [&](std::uint32_t target) {

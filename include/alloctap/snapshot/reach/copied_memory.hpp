@@ -13,8 +13,8 @@
 
 namespace alloctap {
 
-/// A `MemoryImage`. Reads blocks directly, at memory speed. Reads other memory by system calls,
-/// which survive unreadable pages. Not thread-safe.
+/// A `MemoryImage` of this process. Reads private memory that it can access directly. Copies other
+/// memory by system calls, which do not fault on unreadable pages. Not thread-safe.
 class CopiedMemory {
  public:
   using Words = std::span<const std::uintptr_t>;
@@ -22,10 +22,10 @@ class CopiedMemory {
   /// Refers to `layout`.
   explicit CopiedMemory(const ScanLayout& layout) noexcept : layout_(layout) {}
 
-  /// Call first. Returns false if out of memory.
+  /// Allocates the copy buffer. Call it first. Returns false if out of memory.
   [[nodiscard]] bool prepare() noexcept { return buffer_.resize(kBufferWords); }
 
-  /// Visits the words of a block.
+  /// Calls `visit` with the words of a block.
   template <class Visit>
   void visit_words(AddressRange range, Visit&& visit) noexcept {
     const AddressRange words = whole_words(range);
@@ -42,13 +42,13 @@ class CopiedMemory {
     }
   }
 
-  /// Visits the words of other memory, except for untouched pages.
+  /// Calls `visit` with the words of other memory. Skips pages that are not resident.
   template <class Visit>
   void visit_root(AddressRange range, Visit&& visit) noexcept {
     visit_pieces(range, [&visit](std::uintptr_t, Words words) { visit(words); });
   }
 
-  /// Visits the words with the address of each piece.
+  /// Calls `visit` with the address and the words of each piece of other memory.
   template <class Visit>
   void visit_pieces(AddressRange range, Visit&& visit) noexcept {
     const AddressRange words = whole_words(range);
@@ -67,13 +67,13 @@ class CopiedMemory {
     });
   }
 
-  /// Returns the requested bytes that could not be read.
+  /// Returns the number of bytes that were to be visited but could not be read.
   [[nodiscard]] std::uint64_t unread_bytes() const noexcept { return unread_bytes_; }
 
  private:
   static constexpr std::size_t kWord = sizeof(std::uintptr_t);
   static constexpr std::size_t kBufferWords = 16 * 1024;
-  /// From this size on, asking for the resident pages pays off.
+  /// Minimum bytes for which a query of the resident pages is faster than reading all pages.
   static constexpr std::size_t kManyBytes = 1 << 20;
 
   static AddressRange whole_words(AddressRange range) noexcept {
@@ -84,7 +84,7 @@ class CopiedMemory {
     return region.readable && region.anonymous && !region.shared;
   }
 
-  /// Caches the last region, because consecutive blocks mostly share it.
+  /// Caches the last region, because consecutive blocks are mostly in one region.
   const ScanRegion* region_of(std::uintptr_t address) noexcept {
     const bool same =
         last_ != nullptr && address >= last_->range.start && address < last_->range.end;

@@ -1,4 +1,4 @@
-/// Finds stacks that glibc caches for future threads.
+/// Finds stacks of ended threads that glibc caches for new threads.
 #pragma once
 
 #include <algorithm>
@@ -11,26 +11,27 @@
 
 namespace alloctap {
 
-/// Finds cached stacks of ended threads. glibc reuses them for new threads; their stale contents
-/// are no roots.
+/// Finds cached stacks of ended threads, which glibc reuses for new threads. They are excluded from
+/// the roots, because their contents are stale.
 ///
-/// Such a stack begins after a guard page, and no thread runs on it. At its upper end lies the
-/// thread descriptor (nptl/descr.h, struct pthread), which has three words: the mapping's begin,
-/// its size, and the guard's size. All must match. Memory from the descriptor on still counts: it
-/// has the result of a thread not yet joined, and the argument of a thread about to start. If the
-/// thread was joined, only the descriptor's beginning counts, which glibc reuses.
+/// Such a stack begins behind a guard page, and no thread runs on it. At its upper end lies the
+/// thread descriptor (nptl/descr.h, struct pthread). Three words of the descriptor must match: the
+/// begin of the mapping, its size, and the size of the guard. Memory from the descriptor on remains
+/// a root. It has the result of a thread that is not joined yet, or the argument of a thread about
+/// to start. If the thread was joined, only the beginning of the descriptor remains a root, because
+/// glibc reuses it.
 ///
-/// `Memory` reads pieces as `CopiedMemory` does. Not thread-safe.
+/// `Memory` provides `visit_pieces` as `CopiedMemory` does. Not thread-safe.
 template <class Memory>
 class EndedThreads {
  public:
   /// Refers to `layout` and `memory`.
   EndedThreads(ScanLayout& layout, Memory& memory) noexcept : layout_(layout), memory_(memory) {}
 
-  /// Adds the stacks to `left_out`. Precondition: `programs` is settled. Returns false if out of
-  /// memory.
+  /// Adds the stacks of ended threads to `left_out`. Precondition: `programs` is settled. Returns
+  /// false if out of memory.
   [[nodiscard]] bool leave_out() noexcept {
-    // An unseen thread's stack would look like a cached one.
+    // Skips the search if a thread was not seen, because its stack would look like a cached one.
     if (!layout_.all_threads_seen) return true;
     bool complete = true;
     for (const ScanRegion& region : layout_.regions) {
@@ -48,11 +49,11 @@ class EndedThreads {
   using Words = std::span<const std::uintptr_t>;
 
   static constexpr std::size_t kWord = sizeof(std::uintptr_t);
-  /// Maximum number of descriptor words before the three.
+  /// Maximum number of words between the descriptor's begin and the three words.
   static constexpr std::size_t kMaxBefore = 512;
-  /// Offset of the thread id, in a descriptor that begins with its own address.
+  /// Offset of the thread id in a descriptor whose first word is its address.
   static constexpr std::size_t kIdOffset = 720;
-  /// Descriptor words that count if the descriptor's begin is unknown.
+  /// If the descriptor's begin is unknown, this many words before the three words remain a root.
   static constexpr std::size_t kLeastBefore = 16;
 
   [[nodiscard]] bool may_be_stack(const ScanRegion& region) const noexcept {
@@ -66,7 +67,7 @@ class EndedThreads {
                         });
   }
 
-  /// Returns the address of the descriptor, or the stack's begin if there is no descriptor.
+  /// Returns the address of the descriptor, or the begin of the stack if it has no descriptor.
   std::uintptr_t find_description(AddressRange stack) noexcept {
     std::uintptr_t found = stack.start;
     memory_.visit_pieces(stack, [&](std::uintptr_t at, Words words) {
@@ -90,8 +91,9 @@ class EndedThreads {
     return stack.start;
   }
 
-  /// Returns the begin of the descriptor. A word that holds its own address marks it, if the thread
-  /// pointer addresses the descriptor. Otherwise assumes `kLeastBefore` words.
+  /// Returns the begin of the descriptor. If the thread pointer addresses the descriptor, its first
+  /// and third word hold its own address. Otherwise assumes that it begins `kLeastBefore` words
+  /// before the three words.
   static std::uintptr_t begin_of_description(std::uintptr_t at, Words words,
                                              std::size_t three) noexcept {
     const std::size_t most = std::min(three, kMaxBefore);
@@ -103,8 +105,8 @@ class EndedThreads {
     return at + (three - std::min(three, kLeastBefore)) * kWord;
   }
 
-  /// Joined threads have the id -1. Returns false if the descriptor does not begin with its own
-  /// address.
+  /// Returns whether the thread was joined, which sets its id to -1. Returns false if the first
+  /// word of the descriptor is not the descriptor's address.
   static bool was_joined(std::uintptr_t at, Words words, std::uintptr_t begin) noexcept {
     const std::size_t first = (begin - at) / kWord;
     const std::size_t id = first + kIdOffset / kWord;
@@ -114,7 +116,7 @@ class EndedThreads {
 
   ScanLayout& layout_;
   Memory& memory_;
-  /// Memory above the last visited stack that does not count.
+  /// Range above the last found stack that is excluded because its thread was joined.
   AddressRange joined_;
 };
 

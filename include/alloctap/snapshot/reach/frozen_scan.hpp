@@ -1,4 +1,4 @@
-/// The leak scan, run on frozen memory.
+/// The leak scan, run in a forked copy of the process or while all other threads are stopped.
 #pragma once
 
 #include <algorithm>
@@ -30,13 +30,13 @@
 
 namespace alloctap {
 
-/// The results of a scan, in memory shared with the forked copy.
+/// The results of a scan, in memory that is shared with the forked copy.
 struct ScanResults {
   enum class State : std::uint32_t { kNotDone, kNoMemory, kNoMemoryMap, kDone };
 
   std::atomic<State> state{State::kNotDone};
   std::uint64_t unread_bytes = 0;
-  /// Number of stacks that fit; the others are summed under `kUnknownStack`.
+  /// Number of stacks with room. Blocks of other stacks are summed under `kUnknownStack`.
   std::size_t stacks = 0;
 
   [[nodiscard]] UnreachableSum* by_stack() noexcept {
@@ -44,38 +44,38 @@ struct ScanResults {
   }
 };
 
-/// The input of a scan beyond the memory itself.
+/// The input of a scan, except for the memory itself.
 struct ScanOrder {
-  /// The requesting thread comes first.
+  /// Registers of all threads, the requesting thread first.
   std::span<os::ThreadRegisters> threads;
-  /// The range of the tracker's code alone; empty if unknown.
+  /// The range of code that contains only the tracker; empty if unknown.
   AddressRange tracker_code;
-  /// The range of the code of `exit`.
+  /// The range of code that contains `exit`.
   AddressRange c_library_code;
   /// Memory of the tracker outside the arena.
   std::span<const AddressRange> own_memory;
-  /// From the first to the last byte of each module, by ascending address.
+  /// The address range of each module, in order of address.
   std::span<const Module> modules;
-  /// Blocks from before the tracker was installed, as of then.
+  /// Blocks that were allocated before the tracker was installed, as found at that time.
   std::span<const AddressRange> earlier_blocks;
-  /// Pointers that the tracker keeps for the program, outside the program's variables.
+  /// Pointers that the tracker stores for the program, outside the program's memory.
   std::span<const std::uintptr_t> kept_pointers;
   bool all_blocks_known = false;
-  /// Whether `threads` is complete.
+  /// Whether `threads` contains all threads.
   bool all_threads_seen = false;
-  /// Bytes of the program's memory that the copy lacks.
+  /// Number of bytes of the program's memory that are missing in the forked copy.
   std::uint64_t unread_bytes = 0;
   ScanResults* results = nullptr;
 };
 
-/// Finds the bins of a malloc arena of glibc: 127 circular lists, whose heads are an array
-/// (malloc/malloc.c, "struct malloc_state"). A chunk's header overlaps the last usable word of the
-/// block before it. A list head therefore points into a live block, which would never count as
-/// lost.
+/// Finds the bins of a malloc arena of glibc in `words`, which lie at `address`. Bins are 127
+/// circular lists, whose heads are an array (malloc/malloc.c, "struct malloc_state"). A list head
+/// points at a chunk header, which overlaps the last usable word of the previous block. As roots,
+/// list heads would therefore make live blocks reachable.
 ///
-/// `words` lie at `address`. Returns the range of the array and the arena's members before it, or
-/// an empty range. Recognizes the empty lists at its end, whose two words point to two words before
-/// themselves. Reads nothing else.
+/// Returns the range of the array and of the arena's members before it. Returns an empty range if
+/// there is no array. Recognizes the array by the empty lists at its end: their two words point two
+/// words before themselves.
 [[nodiscard]] inline AddressRange find_allocator_lists(std::span<const std::uintptr_t> words,
                                                        std::uintptr_t address) noexcept {
   constexpr std::size_t kListWords = 2 * 127;
@@ -105,7 +105,7 @@ struct ScanOrder {
 }
 
 /// Finds the unreachable blocks of a recorder. Runs in a forked copy of the process, or while all
-/// other threads are stopped. All memory from the arena.
+/// other threads are stopped. Allocates only in the arena.
 class FrozenScan {
  public:
   using State = ScanResults::State;
@@ -113,7 +113,7 @@ class FrozenScan {
   FrozenScan(const RecordedData& data, const ScanOrder& order) noexcept
       : data_(data), order_(order) {}
 
-  /// Call once.
+  /// Runs the scan. Call it once.
   [[nodiscard]] State run() noexcept;
 
  private:
@@ -123,21 +123,22 @@ class FrozenScan {
 
   bool read_blocks() noexcept;
 
-  /// Lists the mapped regions. Neither allocates nor frees meanwhile: memory unmapped later must
-  /// not be listed, except for the arena's, which is left out.
+  /// Lists the mapped regions. Must not allocate or free memory meanwhile, because the list must
+  /// not contain regions that are unmapped later. Regions of the arena are an exception, because
+  /// they are excluded from the roots.
   bool read_regions(bool& described) noexcept;
 
   bool add_programs() noexcept;
 
   bool add_modules() noexcept;
 
-  /// Finds the read-only ranges that `module` declares writable. Reads the mapped headers, because
-  /// the file may be deleted.
+  /// Finds the read-only ranges of `module` that its program headers declare writable. Reads the
+  /// headers in memory, because the file may be deleted.
   void ask_file(AddressRange module) noexcept;
 
   void leave_tracker() noexcept;
 
-  /// Excludes the tracker's tables, which are full of the program's pointers.
+  /// Excludes the tracker's tables from the roots, because they contain pointers to all blocks.
   bool leave_out_own() noexcept;
 
   bool leave_out_arena() noexcept;
@@ -148,23 +149,23 @@ class FrozenScan {
 
   void add_root(AddressRange root) noexcept;
 
-  /// Marks the block of a realloc in progress: it is in no table, and only its thread knows the new
-  /// address.
+  /// Marks the block of a reallocation in progress. The block is in no table, and only the
+  /// reallocating thread has its new address.
   void add_moved(const MovedBlock& moved, os::ThreadId id) noexcept;
 
-  /// Marks the block at `word` if it may be a new one that is not recorded yet.
+  /// Marks the block at `word` if it may be a new block that is not recorded yet.
   void add_moved_to(std::uintptr_t word, std::size_t bytes) noexcept;
 
-  /// Returns whether the thread is in a hooked call.
+  /// Returns whether the thread was stopped in a hooked call.
   [[nodiscard]] bool is_inside_hook(const os::ThreadRegisters& thread) const noexcept;
 
-  /// Returns nullptr if the slot is unreadable.
+  /// Returns the thread's slot, or nullptr if it is unreadable.
   [[nodiscard]] const ThreadSlot* slot_of(const os::ThreadRegisters& thread) const noexcept;
 
   void add_up() noexcept;
 
-  /// Arenas of other threads than the main one begin at an aligned heap, with the lists (glibc:
-  /// malloc/arena.c, HEAP_MAX_SIZE).
+  /// Alignment of the heaps of non-main arenas. Such an arena, with its bins, lies at the start of
+  /// an aligned heap (glibc: malloc/arena.c, HEAP_MAX_SIZE).
   static constexpr std::uintptr_t kArenaAlignment = 64 << 20;
   static constexpr std::size_t kArenaHead = 4096;
   static constexpr std::size_t kMapBytes = 256 * 1024;

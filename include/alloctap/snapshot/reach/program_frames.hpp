@@ -12,22 +12,22 @@
 
 namespace alloctap {
 
-/// Skips the tracker's frames on the stack of a thread that waits for a report or writes one. Their
-/// stack and registers are no roots: unused slots there may hold stale pointers, such as that of a
-/// lost block.
+/// Unwinds a thread that writes a report or waits for one from the tracker's frames to the
+/// program's. The tracker's stack and registers must not be roots, because unused slots there may
+/// hold stale pointers to lost blocks.
 ///
 /// Runs in the forked copy of the process, or while other threads are stopped. Not thread-safe.
 class ProgramFrames {
  public:
-  /// `tracker` is the range of the tracker's code alone, or empty if unknown. `c_library` is that
-  /// of `exit`, whose handlers include the tracker's.
+  /// `tracker` is the range of code that contains only the tracker, or empty if unknown.
+  /// `c_library` is the range that contains `exit`, which runs the tracker's exit handlers.
   ProgramFrames(AddressRange tracker, AddressRange c_library) noexcept
       : tracker_(tracker), c_library_(c_library) {}
 
-  /// Sets `thread` to the registers that it had when it entered the tracker by a signal. If
-  /// `needs_no_arguments`, also for entry by a call; otherwise a call's argument registers may hold
-  /// the only pointer to a block. Leaves `thread` unchanged if it is not in the tracker, or if
-  /// unwinding fails.
+  /// Sets `thread` to the registers with which it entered the tracker. If the program called the
+  /// tracker, does so only if `needs_no_arguments`, because argument registers may hold the only
+  /// pointer to a block. If a signal entered the tracker, does so always. Leaves `thread` unchanged
+  /// if the thread is outside the tracker or unwinding fails.
   void leave_tracker(os::ThreadRegisters& thread, bool needs_no_arguments) noexcept {
     if (tracker_.empty() || thread.general_count < arch::DwarfRegisters::kCount) return;
     begin(thread);
@@ -49,8 +49,8 @@ class ProgramFrames {
     walk_.begin(values[Registers::kProgramCounter], values);
   }
 
-  /// Unwinds to the caller of the tracker. The innermost frame may be the system call in which the
-  /// tracker waits.
+  /// Unwinds to the caller of the tracker. Returns false if the thread is outside the tracker. The
+  /// innermost frame may be a system call in which the tracker waits.
   [[nodiscard]] bool find_caller() noexcept {
     constexpr int kMaxFrames = 64;
     bool inside = is_in(tracker_);
@@ -62,8 +62,8 @@ class ProgramFrames {
     return false;
   }
 
-  /// Unwinds to the caller of `exit`, or to that of `main`. The C library calls the tracker only
-  /// from exit handlers and in the tracker's own threads.
+  /// Unwinds from the C library to its caller, which called `exit` or is that of `main`. The C
+  /// library calls the tracker only from exit handlers and in the tracker's threads.
   void leave_exit() noexcept {
     constexpr int kMaxFrames = 8;
     for (int i = 0; i < kMaxFrames && is_in(c_library_); ++i) {
@@ -71,8 +71,7 @@ class ProgramFrames {
     }
   }
 
-  /// Continues at the interrupted instruction of a signal. Returns false if a function called the
-  /// tracker.
+  /// Unwinds a signal frame to the interrupted instruction. Returns false for any other frame.
   [[nodiscard]] bool leave_signal_frame() noexcept {
     RegisterWalk interrupted = walk_;
     if (interrupted.step() != Outcome::kCaller || !interrupted.pc_is_exact()) return false;

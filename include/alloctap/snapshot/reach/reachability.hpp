@@ -9,9 +9,9 @@
 
 namespace alloctap {
 
-/// The unreachable part of the live blocks. Definitely lost blocks are those that no other block
-/// points at. Of a cycle, or of cycles that lead to each other, it is the block at the lowest
-/// address that leads to all. All other unreachable blocks are indirectly lost.
+/// The unreachable part of the live blocks. A block is definitely lost if no other unreachable
+/// block points at it. If only cycles lead to a block, the block at the lowest address from which
+/// all of them are reachable is definitely lost. All other unreachable blocks are indirectly lost.
 struct UnreachableSum {
   std::uint64_t definite_allocations = 0;
   std::uint64_t definite_bytes = 0;
@@ -32,15 +32,15 @@ struct UnreachableSum {
   }
 };
 
-/// Statistics of a scan.
+/// Statistics of a leak scan.
 struct ScanSummary {
   bool done = false;
-  /// Threads that could not be stopped. Blocks that only their registers hold, or that they were
-  /// moving, may count as unreachable.
+  /// Number of threads that could not be stopped. Blocks may be reported as unreachable if only
+  /// their registers hold the pointers, or if they were reallocating the blocks.
   std::uint64_t unseen_threads = 0;
-  /// Bytes that may hold pointers but could not be read.
+  /// Number of bytes that may hold pointers but could not be read.
   std::uint64_t unread_bytes = 0;
-  /// Stop-the-world time in nanoseconds.
+  /// Time for which the world was stopped, in nanoseconds.
   std::int64_t stopped_ns = 0;
   /// Total time in nanoseconds.
   std::int64_t scan_ns = 0;

@@ -1,4 +1,4 @@
-/// Finds blocks that the program cannot reach any more.
+/// The leak scan: finds live blocks that are unreachable from the program.
 #pragma once
 
 #include <algorithm>
@@ -30,20 +30,20 @@
 
 namespace alloctap {
 
-/// The tracker's data that a scan needs.
+/// Data of the tracker that a scan requires.
 struct ScannedTracker {
   RecordedData data;
-  /// A module that contains only the tracker; empty if there is no such module.
+  /// The path of a module that contains only the tracker; empty if there is no such module.
   std::span<const char> own_module;
-  /// Blocks from before the tracker was installed.
+  /// Blocks that were allocated before the tracker was installed.
   std::span<const AddressRange> earlier_blocks;
-  /// Calls `visit` with `context` and each pointer that the tracker keeps for the program; nullptr
-  /// if it keeps none.
+  /// Calls `visit` with `context` and each pointer that the tracker stores for the program. nullptr
+  /// if it stores none.
   void (*for_each_kept_pointer)(void (*visit)(void*, const void*), void* context) = nullptr;
 };
 
-/// A leak scan of the process. Stops all threads to copy their registers and fork the process, then
-/// scans the copy. If the system cannot fork, threads are stopped during the scan
+/// A leak scan of this process. Stops all threads, copies their registers, forks the process and
+/// scans the forked copy. If the system cannot fork, all threads stay stopped during the scan
 /// (`os::FrozenProcess`). Control plane; the caller holds the control lock.
 class ReachabilityScan {
  public:
@@ -52,15 +52,15 @@ class ReachabilityScan {
   ReachabilityScan& operator=(const ReachabilityScan&) = delete;
   ~ReachabilityScan();
 
-  /// Starts the scan. `mine` has the calling thread's registers in a caller; the stack below their
-  /// stack pointer is no root. For `all_blocks_known` see `ScanLayout`.
+  /// Starts the scan. `mine` are the registers of the calling thread in the frame of a caller. The
+  /// stack below their stack pointer is no root. `ScanLayout` describes `all_blocks_known`.
   [[nodiscard]] Status begin(const arch::RegisterValues& mine, bool all_blocks_known);
 
-  /// Waits for the result and adds it to `snapshot`, which was taken later.
+  /// Waits for the result and adds it to `snapshot`, which was taken after `begin`.
   [[nodiscard]] Status finish(Snapshot& snapshot);
 
  private:
-  /// Spare room for threads created after the count.
+  /// Room for additional threads, because threads may be created after the count.
   static constexpr std::size_t kMoreThreads = 256;
 
   static Status no_memory();
@@ -73,8 +73,8 @@ class ReachabilityScan {
 
   Status freeze();
 
-  /// Acquires the locks that the scan needs, before it stops the threads, so that no stopped thread
-  /// holds one.
+  /// Acquires the locks that the scan needs, then stops all threads. So no stopped thread holds
+  /// one.
   int freeze_stopped() noexcept;
 
   static void scan(void* argument, const os::FrozenState& state) noexcept;
@@ -85,7 +85,7 @@ class ReachabilityScan {
 
   void add_to(Snapshot& snapshot) noexcept;
 
-  /// Clamps the sums to the live blocks: a block found by mistake may have been freed since.
+  /// Limits `sum` to the live blocks, because a block may have been freed since the scan.
   static UnreachableSum within(UnreachableSum sum, const StackSummary& stack) noexcept;
 
   static std::size_t round_up(std::size_t bytes) noexcept;

@@ -1,4 +1,4 @@
-/// The address space as a leak scan sees it.
+/// The address space in the view of a leak scan.
 #pragma once
 
 #include <algorithm>
@@ -17,21 +17,21 @@
 
 namespace alloctap {
 
-/// A mapped range.
+/// A mapped address range.
 struct ScanRegion {
   AddressRange range;
   bool readable = false;
   bool writable = false;
   bool executable = false;
   bool shared = false;
-  /// Not backed by a file.
+  /// Whether the mapping has no file.
   bool anonymous = false;
-  /// Private memory without access, which the program may make accessible again. Larger ranges are
-  /// mere reservations of address space.
+  /// Whether it is private memory without access rights, which the program may make accessible
+  /// again. False for large ranges, which only reserve address space.
   bool is_protected = false;
-  /// The main thread's stack.
+  /// Whether it is the stack of the main thread.
   bool main_stack = false;
-  /// Whether the module's file declares it writable; empty if unknown.
+  /// Whether the module's file declares the region writable; nullopt if unknown.
   std::optional<bool> for_writing = {};
 
   [[nodiscard]] bool holds(std::uintptr_t address) const noexcept {
@@ -55,23 +55,23 @@ struct ScanRegion {
   }
 };
 
-/// The input of `ScanRoots`. Fill it, then settle its sets.
+/// The input of `ScanRoots`. Fill all members, then call `settle` for each set.
 struct ScanLayout {
-  /// Sorted by address.
+  /// All mapped regions in order of address.
   ArenaArray<ScanRegion> regions;
-  /// From the first to the last byte of each module.
+  /// The address range of each module.
   AddressRanges modules;
-  /// Memory known to be the program's: mapped by itself, or allocated before tracking began.
+  /// Memory known to be the program's: mapped by the program, or allocated before tracking began.
   AddressRanges programs;
-  /// Memory without pointers of the program, whatever it contains.
+  /// Memory that is no root, whatever it contains.
   AddressRanges left_out;
   std::span<const os::ThreadRegisters> threads;
   std::span<const ScannedBlock> blocks;
-  /// Whether all allocator memory outside known blocks is free. If not, it may contain unrecorded
-  /// blocks, and counts as roots.
+  /// Whether all used blocks of allocators are known. If false, allocator memory outside known
+  /// blocks may contain unrecorded blocks, so it is a root.
   bool all_blocks_known = true;
 
-  /// Whether `threads` is complete.
+  /// Whether `threads` contains all threads.
   bool all_threads_seen = true;
 
   /// Returns the region that contains `address`, or nullptr.
@@ -82,14 +82,15 @@ struct ScanLayout {
     return found != regions.end() && found->range.start <= address ? found : nullptr;
   }
 
-  /// Returns the first block that ends behind `address`.
+  /// Returns the first block whose end is above `address`.
   [[nodiscard]] const ScannedBlock* first_block_behind(std::uintptr_t address) const noexcept {
     return std::partition_point(
         blocks.data(), blocks.data() + blocks.size(),
         [address](const ScannedBlock& block) { return block.end() <= address; });
   }
 
-  /// Returns whether inaccessible memory directly precedes `region`, an element of `regions`.
+  /// Returns whether inaccessible memory directly precedes `region`, which is an element of
+  /// `regions`.
   [[nodiscard]] bool is_behind_guard(const ScanRegion& region) const noexcept {
     if (&region == regions.begin()) return false;
     const ScanRegion& before = (&region)[-1];
@@ -101,8 +102,7 @@ struct ScanLayout {
     return block != blocks.data() + blocks.size() && block->start < range.end;
   }
 
-  /// Returns the part of `range` around `address` between the adjacent blocks; empty inside a
-  /// block.
+  /// Returns the block-free part of `range` around `address`. Empty if a block contains `address`.
   [[nodiscard]] AddressRange between_blocks(AddressRange range,
                                             std::uintptr_t address) const noexcept {
     const ScannedBlock* const next = first_block_behind(address);

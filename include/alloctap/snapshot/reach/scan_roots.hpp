@@ -11,20 +11,20 @@
 
 namespace alloctap {
 
-/// Selects the root ranges: data of modules, and other writable memory that no allocator uses. In
-/// allocator memory, only what the program mapped itself, and stacks and storage of threads. Never
-/// blocks, which count once they are reached.
+/// Selects the ranges that are roots: data of modules, and writable memory that contains no blocks
+/// of an allocator. In memory of allocators, only stacks, thread-local storage and memory that the
+/// program mapped are roots. Blocks are never roots, because only reachable blocks are scanned.
 ///
-/// Uncertain memory is a root: a leak may be missed, but no reachable block is reported.
+/// Memory of unknown use is a root. So a leak may be missed, but no reachable block is reported.
 class ScanRoots {
  public:
-  /// Refers to `layout`, which must be settled.
+  /// Refers to `layout`, whose sets must be settled.
   explicit ScanRoots(const ScanLayout& layout) noexcept : layout_(layout), places_(layout) {}
 
-  /// Call first. Returns false if out of memory.
+  /// Finds stacks and thread-local storage. Call it first. Returns false if out of memory.
   [[nodiscard]] bool find() noexcept { return places_.find(); }
 
-  /// Calls `visit(AddressRange)` for each root.
+  /// Calls `visit(AddressRange)` for each range of roots.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const ScanRegion& region : layout_.regions) {
@@ -48,8 +48,8 @@ class ScanRoots {
     return region.writable || (region.anonymous && !region.executable) || was_writable(region);
   }
 
-  /// Returns whether the loader made the region read-only after relocation (RELRO): as the module's
-  /// file states, or if writable memory follows it.
+  /// Returns whether the loader made the region read-only after relocation (RELRO). The program
+  /// headers of the module decide, or, if unknown, whether writable memory of a module follows.
   [[nodiscard]] bool was_writable(const ScanRegion& region) const noexcept {
     if (region.for_writing) return *region.for_writing && !region.executable;
     const ScanRegion* const next = &region + 1;

@@ -11,19 +11,19 @@
 
 namespace alloctap {
 
-/// The stacks and thread-local storage of the threads that were stopped.
+/// The stacks and thread-local storage of all stopped threads.
 ///
-/// The system may report a stack and adjacent memory as one region. The used stack therefore
-/// extends from the stack pointer to the next block above, or to the region's end. Thread-local
+/// The system may report a stack and adjacent memory as one region. The used part of a stack
+/// therefore ends at the next block above the stack pointer, or at the region's end. Thread-local
 /// storage lies around the thread pointer, mostly above the outermost frame.
 class ThreadPlaces {
  public:
-  /// The area below the stack pointer that leaf functions may use (System V ABI for x86-64, 3.2.2).
+  /// Bytes below the stack pointer that leaf functions use (System V ABI for x86-64, 3.2.2).
   static constexpr std::size_t kRedZone = 128;
 
   explicit ThreadPlaces(const ScanLayout& layout) noexcept : layout_(layout) {}
 
-  /// Call once. Returns false if out of memory.
+  /// Finds the ranges. Call it once. Returns false if out of memory.
   [[nodiscard]] bool find() noexcept {
     for (const os::ThreadRegisters& thread : layout_.threads) {
       if (thread.seen && !(add_stack(thread) && add_storage(thread))) return false;
@@ -33,10 +33,10 @@ class ThreadPlaces {
     return true;
   }
 
-  /// Memory in use.
+  /// Returns the used parts of stacks, and thread-local storage.
   [[nodiscard]] const AddressRanges& used() const noexcept { return used_; }
 
-  /// Unused ends of stacks, which hold stale pointers of past calls.
+  /// Returns the unused parts of stacks, which hold stale pointers of past calls.
   [[nodiscard]] const AddressRanges& unused() const noexcept { return unused_; }
 
  private:
@@ -61,9 +61,10 @@ class ThreadPlaces {
     return used_.add(around);
   }
 
-  /// Returns whether `below`, the part of `region` below the stack pointer, is nothing but stack.
-  /// That is the main thread's, or a stack that begins after a guard page and ends with its
-  /// thread's storage. It must not be shared with another thread or cut from larger memory.
+  /// Returns whether `below`, the part of `region` below the stack pointer, contains nothing but
+  /// stack. This holds for the main thread. For other threads, the region must begin behind a guard
+  /// page and contain the thread's storage above the stack. It must contain neither blocks, nor
+  /// memory that the program mapped, nor another thread's stack or storage.
   [[nodiscard]] bool is_unused(const ScanRegion& region, const os::ThreadRegisters& thread,
                                AddressRange below) const noexcept {
     if (region.main_stack) return true;

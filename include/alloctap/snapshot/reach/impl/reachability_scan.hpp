@@ -122,8 +122,8 @@ ALLOCTAP_INLINE bool ReachabilityScan::find_own_memory() {
   if (!tracker_.own_module.empty()) {
     add(tracker_.own_module.data(), tracker_.own_module.size());
     order_.tracker_code = own_memory_.back();
-    // `mblen` is a function whose address programs do not take: a taken address may be a PLT entry
-    // in the program itself.
+    // Looks up `mblen`, because programs rarely take its address. If a program takes a function's
+    // address, the address may be that of a PLT entry in the program.
     const auto inside = reinterpret_cast<std::uintptr_t>(&std::mblen);
     const os::LoadedModule library = os::find_module(inside);
     order_.c_library_code = {library.start, library.end};
@@ -172,7 +172,7 @@ ALLOCTAP_INLINE void ReachabilityScan::scan_frozen(const os::FrozenState& state)
   order_.threads = {threads_.data(), 1 + state.threads};
   order_.all_threads_seen = state.unseen == 0;
   order_.unread_bytes = state.unread_bytes;
-  // The stacks of unseen threads may lie beside blocks.
+  // Treats all allocator memory as roots, because the stacks of unseen threads may be in it.
   if (state.unseen > 0) order_.all_blocks_known = false;
   if (tracker_.for_each_kept_pointer != nullptr) {
     tracker_.for_each_kept_pointer(&keep, &kept_pointers_);
