@@ -1,4 +1,4 @@
-/// The tracker's own allocator: all memory that the tracker uses comes from here.
+/// The tracker's internal allocator, from which all dynamic memory of the tracker comes.
 #pragma once
 
 #include <array>
@@ -14,57 +14,57 @@ namespace alloctap {
 
 /// A process-wide allocator on top of mmap: power-of-two blocks up to 64 KiB, whole pages beyond.
 ///
-/// All trackers share it. It never calls the program's allocator. Freed blocks go to a free list of
-/// their size class; freed pages are unmapped. Thread-safe; may run inside malloc and between fork
-/// and exec. Never throws: returns nullptr if out of memory, and the caller counts what it then
-/// loses.
+/// All trackers share it. Never calls the program's allocator. Freed blocks go to a free list of
+/// their size class; freed whole pages are unmapped. Thread-safe; may run inside malloc, and
+/// between fork and exec. Never throws. Returns nullptr if out of memory; callers count the lost
+/// data.
 class Arena {
  public:
   static constexpr std::size_t kChunkBytes = 1024 * 1024;
   static constexpr std::size_t kSmallestBlock = 16;
   static constexpr std::size_t kLargestBlock = 64 * 1024;
   static constexpr std::size_t kHugePage = 2 * 1024 * 1024;
-  /// Minimum size of a block in huge pages, in huge pages. Smaller blocks cause few TLB misses on
-  /// small pages. A virtual machine whose host reclaims free memory must fault each huge page in
-  /// again, which costs far more than small pages.
+  /// Minimum size, in huge pages, of a block that uses huge pages. Smaller blocks cause few TLB
+  /// misses on small pages. A virtual machine whose host reclaims free memory faults in each huge
+  /// page again, which costs far more than small pages.
   static constexpr std::size_t kFewestHugePages = 8;
 
-  /// Returns at least `bytes` (not 0), aligned to 16; a power of two up to a page is aligned to its
-  /// size. A reused block has arbitrary contents; pages are zeroed.
+  /// Returns at least `bytes` bytes, aligned to 16. `bytes` is not 0; a power of two up to the page
+  /// size is also the alignment. Reused blocks have arbitrary contents; whole pages are zeroed.
   [[nodiscard]] static void* allocate(std::size_t bytes) noexcept {
     return bytes > kLargestBlock ? map(bytes) : allocate_block(class_of(bytes));
   }
 
   /// Like `allocate`, for memory that will be touched completely. Large blocks use huge pages if
-  /// the system has them, except for the tail that would not fill one.
+  /// the system has them, except for a tail smaller than a huge page.
   [[nodiscard]] static void* allocate_dense(std::size_t bytes) noexcept;
 
   /// Like `allocate_dense`, but zeroed at any size.
   [[nodiscard]] static void* allocate_dense_zeroed(std::size_t bytes) noexcept;
 
-  /// Like `allocate_dense_zeroed`, but prefaults the pages, for a table that is read all over at
-  /// once.
+  /// Like `allocate_dense_zeroed`, but prefaults the pages, because accesses to a hash table are
+  /// spread over all its pages from the start.
   [[nodiscard]] static void* allocate_table(std::size_t bytes) noexcept;
 
-  /// Frees a block of `allocate` or one of the variants above; `bytes` as passed there.
+  /// Frees a block of one of the functions above; `bytes` is the size requested there.
   static void deallocate(void* address, std::size_t bytes) noexcept;
 
-  /// Like `allocate`, but always whole zeroed pages, which `deallocate_pages` unmaps at any size.
+  /// Like `allocate`, but always whole zeroed pages, to be freed by `deallocate_pages`.
   [[nodiscard]] static void* allocate_pages(std::size_t bytes) noexcept { return map(bytes); }
 
   /// Like `allocate_pages`, aligned to `alignment`, a power of two greater than the page size.
   [[nodiscard]] static void* allocate_aligned_pages(std::size_t bytes,
                                                     std::size_t alignment) noexcept;
 
-  /// Unmaps what `allocate_pages` or `allocate_aligned_pages` returned; `bytes` as passed there.
+  /// Unmaps a block of one of the two functions above; `bytes` is the size requested there.
   static void deallocate_pages(void* address, std::size_t bytes) noexcept { unmap(address, bytes); }
 
-  /// Returns the bytes that the arena has mapped; the resident part is smaller.
+  /// Returns the number of mapped bytes. Fewer are resident, because some pages were never touched.
   [[nodiscard]] static std::size_t mapped_bytes() noexcept {
     return mapped_bytes_.load(std::memory_order_relaxed);
   }
 
-  /// Held around fork, so that the child's copy is consistent.
+  /// Returns the arena's lock, which is held around fork so that the child's copy is consistent.
   [[nodiscard]] static FutexLock& lock() noexcept { return lock_; }
 
  private:
@@ -84,9 +84,9 @@ class Arena {
     return (bytes + page - 1) & ~(page - 1);
   }
 
-  /// The kernel may pass a page from one thread to another. The acquire in `map` and the release in
-  /// `unmap` show that order to race detectors. Both hold a `ReentrancyGuard`, so that hooked page
-  /// functions do not report the tracker's pages.
+  /// The kernel may reuse a page that one thread unmapped for a mapping of another thread. Acquire
+  /// in `map` and release in `unmap` make that order visible to race detectors. Both hold a
+  /// `ReentrancyGuard`, so that hooked page functions do not report the tracker's pages.
   static void* map(std::size_t bytes) noexcept;
 
   static void unmap(void* address, std::size_t bytes) noexcept;

@@ -13,7 +13,7 @@
 
 namespace alloctap {
 
-/// The part of `ArenaArray` that does not depend on the element type, so that it is compiled once.
+/// The base of `ArenaArray` that does not depend on the element type, so it is compiled only once.
 class ArenaStorage {
  public:
   constexpr ArenaStorage() noexcept = default;
@@ -29,7 +29,7 @@ class ArenaStorage {
   }
 
   void clear() noexcept { size_ = 0; }
-  /// Drops the elements from index `size` on.
+  /// Removes the elements at index `size` and above.
   void shrink(std::size_t size) noexcept { size_ = std::min(size, size_); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
@@ -42,7 +42,7 @@ class ArenaStorage {
     if (data_ != nullptr) Arena::deallocate(data_, capacity_ * element_bytes);
   }
 
-  /// Reallocates to `capacity` elements. Returns false without changes if out of memory.
+  /// Moves the elements to new memory for `capacity` elements. Returns false if out of memory.
   [[nodiscard]] ALLOCTAP_NOINLINE bool move_to(std::size_t capacity,
                                                std::size_t element_bytes) noexcept {
     void* const data = Arena::allocate_dense(capacity * element_bytes);
@@ -85,8 +85,8 @@ class ArenaArray : public ArenaStorage {
     return capacity <= capacity_ || move_to(capacity, sizeof(T));
   }
 
-  /// Sets the size to `size`; new elements are value-initialized. Growth is amortized like that of
-  /// `push_back`. Returns false if out of memory.
+  /// Sets the size to `size`; new elements are value-initialized. The capacity grows geometrically.
+  /// Returns false without changes if out of memory.
   [[nodiscard]] bool resize(std::size_t size) noexcept {
     if (!grow_to(size)) return false;
     for (std::size_t i = size_; i < size; ++i) data()[i] = T{};

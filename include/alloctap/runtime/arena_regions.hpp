@@ -1,4 +1,4 @@
-/// The address ranges that the tracker's arena has mapped.
+/// A table of the address ranges that the tracker's arena has mapped.
 #pragma once
 
 #include <cstddef>
@@ -12,40 +12,40 @@
 namespace alloctap {
 
 /// A sorted table of the arena's mappings, to distinguish the tracker's memory from the program's.
-/// Adjacent ranges are merged; since kernels place mappings side by side, few remain.
+/// Adjacent ranges are merged. Few ranges remain, because kernels place mappings side by side.
 ///
 /// Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 class ArenaRegions {
  public:
-  /// `[start, end)`.
+  /// The addresses `[start, end)`.
   struct Region {
     std::uintptr_t start;
     std::uintptr_t end;
   };
 
-  /// The capacity in ranges.
+  /// The capacity of the table, in ranges.
   static constexpr std::size_t kMaxCount = 16 * 1024;
 
   static void add(const void* address, std::size_t bytes) noexcept;
 
-  /// Removes a range, which may be a part of an added one.
+  /// Removes a range, which may be part of an added range.
   static void remove(const void* address, std::size_t bytes) noexcept;
 
   /// Calls `visit(const Region&)` by ascending address. `visit` may use the arena: a range that
-  /// grows meanwhile may be visited twice; one added below the current position is not visited.
+  /// grows may then be visited twice, and one added below the current position is not visited.
   template <class Visit>
   static void for_each(Visit&& visit) {
     Region region{0, 0};
     while (find_ending_behind(region.end, region)) visit(region);
   }
 
-  /// Returns false if the table ever overflowed, so that some ranges are missing.
+  /// Returns whether the table lists all ranges; false once it has overflowed.
   [[nodiscard]] static bool complete() noexcept {
     const std::lock_guard hold(lock_);
     return complete_;
   }
 
-  /// Held around fork.
+  /// Returns the lock of the table, which is held around fork.
   [[nodiscard]] static FutexLock& lock() noexcept { return lock_; }
 
  private:

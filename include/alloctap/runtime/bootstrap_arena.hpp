@@ -1,4 +1,4 @@
-/// A static bump allocator for calls during which the program's allocator must not be entered.
+/// A static bump allocator for calls during which the program's allocator must not be called.
 #pragma once
 
 #include <array>
@@ -9,11 +9,11 @@
 
 namespace alloctap {
 
-/// A static buffer that is handed out front to back and never freed.
+/// A bump allocator in a static buffer; its memory is never reused.
 ///
-/// Serves what dlsym allocates while the original functions are resolved, and what the tracker
-/// allocates while the program's allocator may be locked (`UseInternalArena`). Hooks check each
-/// freed pointer against its address range, so any code may free its blocks. Thread-safe.
+/// Serves dlsym while hooks resolve the original functions, and the tracker while the program's
+/// allocator may be locked (`UseInternalArena`). Hooks check each freed pointer with `owns`, so any
+/// code may free its blocks. Thread-safe; runs inside malloc.
 class BootstrapArena {
  public:
   static constexpr std::size_t kBytes = 256 * 1024;
@@ -35,14 +35,13 @@ class BootstrapArena {
     return reinterpret_cast<void*>(address);
   }
 
-  /// Whether `pointer` lies in the buffer. One comparison, cheap enough for every free.
+  /// Returns whether `pointer` lies in the buffer, by one comparison, cheap enough for every free.
   [[nodiscard]] static bool owns(const void* pointer) noexcept {
     return reinterpret_cast<std::uintptr_t>(pointer) -
                reinterpret_cast<std::uintptr_t>(buffer_.data()) <
            kBytes;
   }
 
-  /// Returns the whole buffer.
   [[nodiscard]] static std::span<const std::byte> extent() noexcept { return buffer_; }
 
   /// Returns the requested size of a block. Precondition: `owns(pointer)`.

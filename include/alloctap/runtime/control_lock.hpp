@@ -7,8 +7,8 @@ namespace alloctap {
 
 using ControlLock = FutexLock;
 
-/// Serializes start, stop, snapshot and dump. Acquired before every other lock of the tracker, and
-/// never inside a hook except by try_lock.
+/// Serializes start, stop, snapshot and dump. Acquired before every other lock of the tracker.
+/// Hooks acquire it only by `try_lock`.
 inline constinit ControlLock control_lock;
 
 }  // namespace alloctap

@@ -1,4 +1,4 @@
-/// A scope that holds the control lock, and work that waits until the lock is free.
+/// A scope guard that holds the control lock, and work deferred until that lock is released.
 #pragma once
 
 #include <atomic>
@@ -8,12 +8,12 @@
 
 namespace alloctap {
 
-/// A scope guard that holds the control lock. Code of the program may run inside, such as a dump's
-/// output. What it cannot do there without a deadlock, it defers: the destructor does it after it
+/// A scope guard that holds the control lock. The program's code, such as a dump's output, may run
+/// inside the scope. Work that would deadlock there is deferred: the destructor runs it after it
 /// has released the lock. Control plane.
 class ControlScope {
  public:
-  /// Work of one kind, which is deferred at most once at a time. Never destroyed.
+  /// A deferrable function with its list link. May be pending only once at a time. Never destroyed.
   struct Deferred {
     void (*run)() noexcept;
     Deferred* next = nullptr;
@@ -30,13 +30,13 @@ class ControlScope {
     control_lock.unlock();
     while (work != nullptr) {
       Deferred& one = *work;
-      // Afterwards `one` may be deferred again.
+      // While `one` runs, it may be deferred again, so its link is read first.
       work = one.next;
       one.run();
     }
   }
 
-  /// Lets the holder of the control lock run `work` when it has released the lock. Lock-free.
+  /// Schedules `work` for when the control lock is next released. Lock-free.
   static void defer(Deferred& work) noexcept {
     work.next = deferred_.load(std::memory_order_relaxed);
     while (!deferred_.compare_exchange_weak(work.next, &work, std::memory_order_release)) {

@@ -1,4 +1,4 @@
-/// Cutting of text to a length.
+/// Truncation of text without splitting UTF-8 characters.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace alloctap {
 
-/// Returns the first `max_bytes` of `text`, or fewer so that no character of UTF-8 is cut in two.
-/// Cuts bytes that are no UTF-8 where they are. May be used inside malloc.
+/// Returns the longest prefix of `text` that has at most `max_bytes` bytes and ends between UTF-8
+/// characters. Cuts invalid UTF-8 at exactly `max_bytes`. May be used inside malloc.
 [[nodiscard]] constexpr std::string_view cut_text(std::string_view text,
                                                   std::size_t max_bytes) noexcept {
   if (text.size() <= max_bytes) return text;

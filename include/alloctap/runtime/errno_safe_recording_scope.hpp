@@ -7,16 +7,16 @@
 
 namespace alloctap {
 
-/// A `RecordingScope` that saves errno and restores it at its end. On Linux the thread's state
-/// caches the address of errno: asking the C library twice per malloc/free pair costs more.
+/// A `RecordingScope` whose destructor restores errno. On Linux `ThreadState` caches the address of
+/// errno, because asking the C library twice for each malloc/free pair costs more.
 ///
-/// `ErrnoGuard` is the first base, so it is destroyed last: leaving the scope may make a system
-/// call.
+/// `ErrnoGuard` is the first base and so is destroyed last, because the destructor of
+/// `RecordingScope` may make a system call.
 class ErrnoSafeRecordingScope : os::ErrnoGuard, public RecordingScope {
  public:
   ALLOCTAP_ALWAYS_INLINE ErrnoSafeRecordingScope() noexcept
       : ErrnoSafeRecordingScope(ThreadStates::mine()) {}
-  /// Inlined: a call would force values from registers into memory.
+  /// Inlined, because a call would force the caller's values from registers into memory.
   ALLOCTAP_ALWAYS_INLINE ~ErrnoSafeRecordingScope() {}
 
  private:

@@ -8,9 +8,9 @@
 
 namespace alloctap {
 
-/// Appends the contents of `path`, which may be a device or a pipe, to `contents`, at most `most`
-/// bytes. Returns 0 or a negated errno: `-EFBIG` if the file is larger, `-ENOMEM` if out of memory.
-/// After an error `contents` has what was read so far. Control plane.
+/// Appends at most `most` bytes of `path`, which may be a device or a pipe, to `contents`. Returns
+/// 0 or a negated errno: `-EFBIG` if the file is larger, `-ENOMEM` if out of memory. After an error
+/// `contents` has the bytes read before it. Control plane.
 [[nodiscard]] int read_file(const char* path, std::size_t most,
                             ArenaArray<char>& contents) noexcept;
 

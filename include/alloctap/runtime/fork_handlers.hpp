@@ -1,4 +1,4 @@
-/// pthread_atfork handlers: in the child every table is consistent and every lock is free.
+/// pthread_atfork handlers, which leave every table consistent and every lock free in the child.
 #pragma once
 
 #include <array>
@@ -11,35 +11,35 @@
 
 namespace alloctap {
 
-/// The lock of `ForkHandlers`, which no handler can release in a child yet. It stores the process
-/// of its holder, so that a child takes it over from a thread that it does not have. Counts as a
-/// lock of the tracker.
+/// The lock that guards the registration of the fork handlers. No handler can release this lock in
+/// a child, so it stores its holder's process id: a child may acquire it if the holder's process is
+/// the parent. Counts as a lock of the tracker.
 class ForkRegistrationLock {
  public:
   void lock() noexcept;
   void unlock() noexcept;
 
  private:
-  /// 0 if free.
+  /// The process id of the holder; 0 if the lock is free.
   std::atomic<std::uint32_t> holder_{0};
 };
 
-/// One registration per process. Locks in a fixed order: control lock, stop the world, thread list,
-/// arena. While the world is stopped no thread holds the lock of any other table.
+/// The process's fork handlers. Before a fork they acquire the control lock, stop the world, then
+/// lock the thread list and the arena. A stopped world implies that all other locks are free.
 class ForkHandlers {
  public:
   using ChildCallback = void (*)() noexcept;
 
-  /// Registers the handlers, once. Must precede the first acquisition of a lock that they acquire,
-  /// and of any lock in a `RecordingScope`: a child would find a lock held that another thread of
-  /// its parent had. Returns false if out of memory. May call malloc, so never inside a hook.
+  /// Registers the handlers once. Must precede the first use of a lock that they acquire, and of a
+  /// lock inside a `RecordingScope`; otherwise a child may inherit it locked by another thread.
+  /// Returns false if out of memory. May call malloc, so never call it inside a hook.
   static bool ensure_registered() noexcept {
     return is_registered_.load(std::memory_order_acquire) || register_once();
   }
 
-  /// Ensures the registration and remembers `in_child`. The child calls it with its locks released,
-  /// except for the control lock, before any hook records. Returns false if out of memory or if
-  /// `kMaxCallbacks` are registered.
+  /// Ensures the registration and adds `in_child`. The child calls `in_child` before any hook
+  /// records, with only the control lock held. Returns false if out of memory or if `kMaxCallbacks`
+  /// functions are registered.
   [[nodiscard]] static bool install(ChildCallback in_child) noexcept;
 
  private:
@@ -49,7 +49,7 @@ class ForkHandlers {
 
   static bool register_locked() noexcept;
 
-  /// Does not acquire the control lock if this thread holds it: a dump's output may fork.
+  /// Skips the control lock if this thread holds it, because a dump's output may fork.
   static void prepare();
 
   static void in_parent();
@@ -61,14 +61,14 @@ class ForkHandlers {
     guard_depth(-1);
   }
 
-  /// Excludes from recording what libc allocates between the handlers.
+  /// Changes the re-entrancy depth, to hide what libc allocates between the handlers.
   static void guard_depth(int change) noexcept { this_thread_slot().depth.fetch_add(change); }
 
   static inline constinit ForkRegistrationLock lock_;
   static inline constinit std::atomic<bool> is_registered_{false};
   static inline constinit std::array<ChildCallback, kMaxCallbacks> callbacks_{};
   static inline constinit std::size_t count_ = 0;
-  /// Guarded by the control lock.
+  /// Whether the forking thread held the control lock before the fork. Guarded by the control lock.
   static inline constinit bool had_control_ = false;
 };
 

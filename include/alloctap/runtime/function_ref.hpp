@@ -11,9 +11,9 @@ namespace alloctap {
 template <class Signature>
 class FunctionRef;
 
-/// A type-erased reference to a callable (as std::function_ref in C++26), so that a function that
-/// takes one is compiled once. For parameters: neither owns nor copies. A call is one indirect
-/// jump.
+/// A type-erased reference to a callable, like std::function_ref of C++26. Used for parameters, so
+/// that a function with a callback is compiled once. Neither owns nor copies the callable. A call
+/// costs one indirect jump.
 template <class Result, class... Arguments>
 class FunctionRef<Result(Arguments...)> {
  public:

@@ -9,9 +9,9 @@
 
 namespace alloctap {
 
-/// A mutex that spins briefly, then sleeps in the kernel. Constant-initialized, never destroyed,
-/// not recursive; works with std::lock_guard. `inside_tracker()` is true on a thread that holds
-/// one. Three-state protocol of Drepper, "Futexes Are Tricky", 2011, section 5.
+/// A mutex that spins briefly, then sleeps (Drepper, "Futexes Are Tricky", 2011, section 5). Works
+/// with std::lock_guard; not recursive. On a thread that holds such a lock `inside_tracker()` is
+/// true. Constant-initialized, never destroyed.
 class FutexLock {
  public:
   constexpr FutexLock() noexcept = default;
@@ -30,7 +30,7 @@ class FutexLock {
     if (!take_if_free()) lock_contended();
   }
 
-  /// Returns false if the lock is not free within `nanoseconds`.
+  /// Acquires the lock. Returns false if it is not free within `nanoseconds`.
   [[nodiscard]] bool try_lock_for(std::int64_t nanoseconds) noexcept;
 
   void unlock() noexcept {
@@ -60,8 +60,8 @@ class FutexLock {
 };
 
 /// Temporarily releases a lock that this thread acquired before it stopped the world, so that code
-/// it calls can acquire it. Does not wake waiters, because waking takes a system lock; the holder's
-/// normal unlock wakes them.
+/// that it calls can acquire the lock. Does not wake waiters, because waking takes a system lock;
+/// the final unlock wakes them.
 class ScopedUnlock {
  public:
   explicit ScopedUnlock(FutexLock& lock) noexcept

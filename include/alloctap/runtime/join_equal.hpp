@@ -9,9 +9,9 @@
 
 namespace alloctap {
 
-/// Sorts `list` by `key`, a member or a function of an element, and merges elements with equal
-/// keys: calls `add(first, other)` for each further one and removes it. Not thread-safe; allocates
-/// nothing.
+/// Sorts `list` by `key` (a member or a function of an element). Then merges each run of elements
+/// with equal keys into its first: calls `add(first, other)` for every other element and removes
+/// that element. Not thread-safe; allocates nothing.
 template <class T, class Key, class Add>
 void join_equal(ArenaArray<T>& list, Key key, Add add) noexcept {
   std::sort(list.begin(), list.end(),

@@ -6,9 +6,9 @@
 
 namespace alloctap {
 
-/// Holds a `T` that is constructed by the first `get` and never destroyed. For static objects that
-/// are used before static constructors run: a later constructor would erase their contents. Not
-/// thread-safe: `get` needs the owner's lock.
+/// Holds a `T` that the first `get` constructs and that is never destroyed. Suits static objects
+/// that are used before static constructors run: a constructor that runs later would erase their
+/// contents. Not thread-safe: callers of `get` hold the lock of the object's owner.
 template <class T>
 class NoDestroyLazy {
  public:

@@ -12,30 +12,29 @@
 
 namespace alloctap {
 
-/// An index into `ThreadState::kept`, claimed by the first thread that needs it.
-/// Constant-initialized.
+/// An index into `ThreadState::kept`, assigned on first use. Constant-initialized.
 class ThreadStateSlot {
  public:
   constexpr ThreadStateSlot() noexcept = default;
   ThreadStateSlot(const ThreadStateSlot&) = delete;
   ThreadStateSlot& operator=(const ThreadStateSlot&) = delete;
 
-  /// Returns the object that `thread` has in the slot; nullptr if none was set. Runs inside malloc
-  /// on the thread that owns `thread`, or while the world is stopped.
+  /// Returns the object that `thread` has in the slot; nullptr if `set` was never called. Runs
+  /// inside malloc on the thread that owns `thread`, or while the world is stopped.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE void* get(const ThreadState& thread) const noexcept {
-    // Slot 0 is always empty.
+    // An unassigned index is 0; element 0 of `kept` is always nullptr.
     return thread.kept[number_.load(std::memory_order_relaxed)];
   }
 
-  /// Stores `object` in the slot. Returns false if more than `ThreadState::kMaxKept` slots are in
-  /// use. Runs inside malloc on the thread that owns `thread`.
+  /// Stores `object` in the slot. Returns false if all `ThreadState::kMaxKept` indexes are assigned
+  /// to other slots. Runs inside malloc on the thread that owns `thread`.
   [[nodiscard]] bool set(ThreadState& thread, void* object) noexcept {
     if (!is_claimed()) return false;
     thread.kept[number_.load(std::memory_order_relaxed)] = object;
     return true;
   }
 
-  /// Claims a slot if this object has none. Returns false if all slots are in use.
+  /// Assigns an index if this slot has none. Returns false if all indexes are assigned.
   [[nodiscard]] bool is_claimed() noexcept {
     if (number_.load(std::memory_order_relaxed) == 0) {
       const std::uint32_t mine = ThreadStates::claim_kept();
@@ -49,27 +48,26 @@ class ThreadStateSlot {
   std::atomic<std::uint32_t> number_{0};
 };
 
-/// One `T` per thread, default-initialized in arena memory that is zeroed pages or a reused block.
-/// Never destroyed: with its `ThreadState` it passes to a later thread, which has another
-/// `ThreadState::generation`.
+/// One `T` per thread, default-initialized in arena memory, which is zeroed pages or a reused
+/// block. Never destroyed. When a thread ends, its `T` passes with its `ThreadState` to a later
+/// thread; then `ThreadState::generation` differs.
 template <class T>
 class PerThread {
  public:
   /// Returns the calling thread's `T`, created if needed. Returns nullptr if out of memory or if
-  /// more than `ThreadState::kMaxKept` types are in use. Runs inside malloc, on the thread that
-  /// owns `thread`.
+  /// `ThreadState::kept` has no free element. Runs inside malloc, on the thread that owns `thread`.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static T* of(ThreadState& thread) noexcept {
     T* kept = get_if_exists(thread);
     return kept != nullptr ? kept : make(thread);
   }
 
-  /// Returns the calling thread's `T`; nullptr if it was not created. Needs no recording scope.
+  /// Returns the `T` of `thread`; nullptr if it was not created. Needs no recording scope.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static T* get_if_exists(const ThreadState& thread) noexcept {
     return static_cast<T*>(slot_.get(thread));
   }
 
-  /// Calls `visit(T&)`, or `visit(T&, const ThreadState&)` if it takes both, for each thread's `T`,
-  /// ended threads included. The caller has stopped the world or uses only atomic members.
+  /// Calls `visit(T&)` or `visit(T&, const ThreadState&)` for each thread's `T`, even if the thread
+  /// has ended. The caller has stopped the world or uses only atomic members.
   template <class Visit>
   static void for_each(Visit&& visit) {
     ThreadStates::for_each([&](ThreadState& thread) {

@@ -1,5 +1,4 @@
-/// Re-entrancy guards: distinguish the program's calls from nested calls of the tracker or
-/// allocator.
+/// Re-entrancy guards, which distinguish calls of the program from nested calls.
 #pragma once
 
 #include <atomic>
@@ -12,29 +11,29 @@ namespace alloctap {
 
 struct ThreadState;
 
-/// The tracker's thread-local variables. Small, because a plug-in loaded by dlopen shares the
-/// little static TLS that the loader reserved. Never destroyed: a thread may free memory while its
-/// last destructors run.
+/// The tracker's thread-local variables. They are few, because in a plug-in loaded by dlopen they
+/// use static TLS, of which the loader reserves little. Never destroyed, because the last
+/// destructors of a thread may free memory.
 struct ThreadSlot {
   ThreadState* state = nullptr;
-  /// Atomic so that the compiler keeps stores around a direct call of malloc: GCC assumes that
-  /// malloc reads no user data and deletes stores to a plain variable.
+  /// Atomic so that the compiler keeps stores before and after a direct call of malloc. GCC assumes
+  /// that malloc reads no user data, and deletes stores to a plain variable.
   std::atomic<std::int32_t> depth{0};
-  /// While positive, this thread's allocations come from `BootstrapArena` (`UseInternalArena`).
+  /// If positive, this thread's allocations are served by `BootstrapArena` (`UseInternalArena`).
   std::atomic<std::int32_t> own_allocations{0};
-  /// While positive, this thread holds or awaits a `FutexLock`, or changes shared data outside a
+  /// Positive while this thread holds or awaits a `FutexLock`, or changes shared data outside a
   /// recording scope.
   std::atomic<std::int32_t> critical{0};
-  /// Countdown to this thread's next allocation with a guard page; 0 before the first. Negative if
-  /// each allocation must be examined for another check, too (`GuardSampler`).
+  /// Countdown to this thread's next allocation with a guard page; 0 before the first allocation.
+  /// Negative if other checks must also examine each allocation (`GuardSampler`).
   std::int32_t until_guarded = 0;
-  /// Whether this thread is blocked until the final report, in a call whose arguments hold no
-  /// block. The leak scan then skips the frames of that call.
+  /// Whether this thread is blocked until the final report, in a call whose arguments point to no
+  /// block. If so, the leak scan skips the stack frames of that call.
   std::atomic<bool> awaits_report{false};
 
-  /// Increments `critical` of the calling thread. Not an atomic increment: a signal handler that
-  /// interrupts it restores the value before it returns. Static, because UBSan's null check of
-  /// `this` would read flags of an add that the linker relaxes away in TLS accesses.
+  /// Increments `critical` of the calling thread. Not an atomic increment, because an interrupting
+  /// signal handler restores the value before it returns. Static, because UBSan's null check of
+  /// `this` would read flags of an addition that the linker removes when it relaxes TLS accesses.
   static void enter_critical() noexcept { add_critical(1); }
   static void leave_critical() noexcept { add_critical(-1); }
 
@@ -42,7 +41,6 @@ struct ThreadSlot {
   static void add_critical(std::int32_t change) noexcept;
 };
 
-/// Returns the calling thread's slot.
 ALLOCTAP_ALWAYS_INLINE ThreadSlot& this_thread_slot() noexcept {
   return os::ThreadLocal<ThreadSlot>::mine();
 }
@@ -52,8 +50,8 @@ inline void ThreadSlot::add_critical(std::int32_t change) noexcept {
   critical.store(critical.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
 }
 
-/// Counts how deep this thread is inside hooked functions. The outermost call is the program's and
-/// is recorded; nested calls pass through.
+/// A scope guard that counts how deep this thread is in hooked functions. The outermost call comes
+/// from the program and is recorded; nested calls pass through.
 class ReentrancyGuard {
  public:
   ReentrancyGuard() noexcept
@@ -64,15 +62,15 @@ class ReentrancyGuard {
   ReentrancyGuard(const ReentrancyGuard&) = delete;
   ReentrancyGuard& operator=(const ReentrancyGuard&) = delete;
 
-  /// Whether a guard is alive on the calling thread.
+  /// Returns whether a guard is alive on the calling thread.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static bool inside() noexcept {
     return this_thread_slot().depth.load(std::memory_order_relaxed) != 0;
   }
 
-  /// Whether this guard is the outermost on its thread.
+  /// Returns whether this guard is the outermost on its thread.
   [[nodiscard]] bool is_outermost() const noexcept { return depth_before_ == 0; }
 
-  /// Does the destructor's work for code that never runs it.
+  /// Does the destructor's work, for code whose destructors are never run.
   void leave() const noexcept {
     this_thread_slot().depth.store(depth_before_, std::memory_order_relaxed);
   }
@@ -81,7 +79,7 @@ class ReentrancyGuard {
   std::int32_t depth_before_;
 };
 
-/// A `ReentrancyGuard` for a call that is known to be the outermost, so it saves no previous depth.
+/// A `ReentrancyGuard` for a call known to be outermost; cheaper because it saves no depth.
 class OutermostGuard {
  public:
   /// Precondition: `ReentrancyGuard::inside()` is false.
@@ -98,9 +96,9 @@ class OutermostGuard {
   }
 };
 
-/// While alive, hooked functions serve this thread's allocations from the bootstrap arena. For work
-/// that must not wait for the allocator's locks, such as a report after a crash. Implies
-/// ReentrancyGuard.
+/// A scope guard that makes hooked functions serve this thread's allocations from the bootstrap
+/// arena. Used for work that must not wait for the allocator's locks, such as a crash report. Is
+/// also a re-entrancy guard.
 class UseInternalArena {
  public:
   UseInternalArena() noexcept { this_thread_slot().own_allocations.fetch_add(1); }

@@ -1,4 +1,4 @@
-/// A struct that one thread writes and others may copy without a data race.
+/// A struct that one thread writes and other threads copy without a data race.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 namespace alloctap {
 
 /// A struct stored as relaxed atomic words. A copy that races with a store may mix old and new
-/// words, so use it only for numbers for which that is harmless. Constant-initialized as zeros; may
-/// be used inside malloc.
+/// words, so it suits only data that tolerates mixing. Constant-initialized as zeros; may be used
+/// inside malloc.
 template <class T>
 class RelaxedAtomicStruct {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -15,40 +15,40 @@
 
 namespace alloctap {
 
-/// A sparse three-level array (radix tree) over the 48-bit address space, with a word for each
-/// granule of 2^`kGranuleBits` bytes. A leaf is 2 MiB of words for 8 MiB or more of heap, allocated
-/// as zeroed pages on first use.
+/// A sparse three-level array (radix tree) over the 48-bit address space. It has a word for each
+/// granule of 2^`kGranuleBits` bytes. A leaf has 2 MiB of words, for 8 MiB or more of heap. Leaves
+/// are allocated as zeroed pages on first use.
 ///
-/// If at least half of the leaf below is in use, the heap is probably growing and will fill the new
-/// leaf. Then the leaf is requested as one huge page, which also saves TLB misses when old blocks
-/// are freed. Otherwise its small pages are prefaulted 64 KiB at a time if the heap grows upwards.
+/// If at least half of the next lower leaf is in use, the heap is probably growing and will fill
+/// the new leaf. Then the new leaf is one huge page, which also saves TLB misses when old blocks
+/// are freed. Otherwise it has small pages, prefaulted 64 KiB at a time if the heap grows upwards.
 ///
-/// The middle level notes which parts of a leaf are in use. Iteration skips the others, and writers
-/// do not read them: reading would map the zero page, and the write would fault again.
+/// Middle nodes note which parts of their leaves were written. Iteration skips unwritten parts.
+/// Writers do not read them first: a read would map the zero page, and the write would fault again.
 ///
 /// Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 template <int kGranuleBits>
 class BasicShadowMemory {
  public:
   using Word = std::atomic<std::uint32_t>;
-  /// Bytes.
+  /// The size in bytes of a region whose events a queue orders (`has_neighbour`).
   static constexpr std::uintptr_t kRegion = 4096;
 
   constexpr BasicShadowMemory() noexcept = default;
 
-  /// Whether `pointer` has a word: true for multiples of 16 below 2^48. One comparison.
+  /// Returns whether `pointer` is a multiple of 16 below 2^48, and so has a word. One comparison.
   static bool covers(const void* pointer) noexcept {
     return std::rotr(address_of(pointer), kAlignmentBits) >> (kAddressBits - kAlignmentBits) == 0;
   }
 
-  /// Whether `word[1]` belongs to the next granule within one 4 KiB region. A queue that orders the
-  /// events of each region never changes neighbours on two threads at once.
+  /// Returns whether the granule of `word[1]` is in the same 4 KiB region as `pointer`. A queue
+  /// that orders the events of each region never lets two threads change both words at once.
   static bool has_neighbour(const void* pointer) noexcept {
     return address_of(pointer) % kRegion < kRegion - (std::uintptr_t{1} << kGranuleBits);
   }
 
-  /// Returns the word of `pointer`, for reading; 0 if it was never written. Returns nullptr if its
-  /// leaf does not exist. Precondition: `covers(pointer)`.
+  /// Returns the word of `pointer`, for reading; nullptr if its leaf does not exist. A word that
+  /// was never written is 0. Precondition: `covers(pointer)`.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Word* find(const void* pointer) noexcept {
     const std::uintptr_t address = address_of(pointer);
     Middle* const middle = root_[top_of(address)].load(std::memory_order_acquire);
@@ -59,7 +59,7 @@ class BasicShadowMemory {
     return leaf != nullptr ? &leaf->words[word_of(address)] : nullptr;
   }
 
-  /// Returns the word of `pointer`, for writing; nullptr if its part of the leaf is not in use.
+  /// Returns the word of `pointer`, for writing; nullptr until `make` has prepared that part.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Word* find_made(const void* pointer) noexcept {
     const std::uintptr_t address = address_of(pointer);
     Middle* const middle = root_[top_of(address)].load(std::memory_order_acquire);
@@ -89,8 +89,8 @@ class BasicShadowMemory {
     return &leaf->words[word_of(address)];
   }
 
-  /// Calls `visit(pointer, Word&)` for each word that has one of `bits` (default: is not 0), by
-  /// address. `pointer` is the first address of the word's granule.
+  /// Calls `visit(pointer, Word&)` by ascending address for each word with at least one of `bits`
+  /// set (by default: each nonzero word). `pointer` is the first address of the word's granule.
   template <class Visit>
   void for_each(Visit&& visit, std::uint32_t bits = ~std::uint32_t{0}) {
     for (std::size_t top = 0; top < root_.size(); ++top) {
@@ -114,7 +114,7 @@ class BasicShadowMemory {
   static constexpr std::size_t kParts = std::size_t{1} << kPartBits;
   static constexpr int kPartShift = kGranuleBits + kLeafBits - kPartBits;
   static constexpr std::size_t kWordsInPart = kWords / kParts;
-  /// 64 KiB of words, so that a heap that stops growing wastes little.
+  /// Only 64 KiB of words, because a heap that stops growing wastes what was prefaulted.
   static constexpr std::size_t kPartsAtOnce = 8;
   static constexpr std::size_t kWordsAtOnce = 64;
   static constexpr std::size_t kSmallPage = 4096;
@@ -125,17 +125,17 @@ class BasicShadowMemory {
   };
   struct Middle {
     std::array<std::atomic<Leaf*>, std::size_t{1} << kMiddleBits> leaves;
-    /// One byte per part of each leaf: 1 if it is in use.
+    /// One byte per part of each leaf: 1 if `make` has prepared the part for writing.
     std::array<std::atomic<std::uint8_t>, kParts << kMiddleBits> made;
-    /// One bit per leaf in use: most pages of `made` are never touched.
+    /// One bit per leaf in use, read first, so most pages of `made` are never touched.
     std::array<std::atomic<std::uint64_t>, (std::size_t{1} << kMiddleBits) / 64> used;
 
     [[nodiscard]] bool is_made(std::size_t part) const noexcept {
       return made[part].load(std::memory_order_relaxed) != 0;
     }
 
-    /// Whether at least half of the leaf below `leaf` is in use. False for the first leaf: the one
-    /// below it belongs to another middle node.
+    /// Returns whether at least half of the next lower leaf is in use. Returns false for the first
+    /// leaf of a middle node, because the next lower leaf is in another node.
     [[nodiscard]] bool is_dense_below(std::size_t leaf) const noexcept {
       if (leaf == 0) return false;
       std::size_t parts = 0;
@@ -170,7 +170,7 @@ class BasicShadowMemory {
   static std::size_t middle_of(std::uintptr_t address) noexcept {
     return (address >> (kGranuleBits + kLeafBits)) % (std::size_t{1} << kMiddleBits);
   }
-  /// Returns the index in `Middle::made`.
+  /// Returns the index of the part in `Middle::made`.
   static std::size_t part_of(std::uintptr_t address) noexcept {
     return (address >> kPartShift) % (kParts << kMiddleBits);
   }
@@ -179,7 +179,7 @@ class BasicShadowMemory {
   }
 
   /// Faults in the pages of a part for writing. If the heap grows upwards, prefaults several parts
-  /// with one call, which costs less than one fault for each page.
+  /// by one system call, which costs less than a fault for each page.
   static void bring_in(const Middle& middle, Leaf& leaf, std::uintptr_t address) noexcept {
     const std::size_t part = part_of(address);
     Word* const words = &leaf.words[word_of(address) / kWordsInPart * kWordsInPart];
@@ -225,7 +225,7 @@ class BasicShadowMemory {
     }
   }
 
-  /// `granule` is the number of the granule of `words[0]`.
+  /// Visits the words of one part; `granule` is the number of the granule of `words[0]`.
   template <class Visit>
   static void visit_part(Word* words, std::uintptr_t granule, std::uint32_t bits, Visit& visit) {
     for (std::size_t i = 0; i < kWordsInPart; i += kWordsAtOnce) {
@@ -236,8 +236,8 @@ class BasicShadowMemory {
     }
   }
 
-  /// Returns a bit mask of which of `kWordsAtOnce` words have one of `bits`. Branch-free: the
-  /// branches would be unpredictable, and a misprediction costs more than the whole function.
+  /// Returns a bit mask: bit i is set if `words[i]` has one of `bits`. Branch-free, because the
+  /// branches would be unpredictable: one misprediction costs more than the whole function.
   static std::uint64_t with_bits(const Word* words, std::uint32_t bits) noexcept {
     return half_with_bits(words, bits) | half_with_bits(words + kWordsAtOnce / 2, bits)
                                              << (kWordsAtOnce / 2);
@@ -245,7 +245,7 @@ class BasicShadowMemory {
 
   using FourWords = std::uint32_t ALLOCTAP_VECTOR_OF(4 * sizeof(std::uint32_t));
 
-  /// Tests four words at a time (SIMD); each lane collects its bits in its own sum.
+  /// Tests four words at a time (SIMD). Each lane collects the result bits of its words.
   static std::uint64_t half_with_bits(const Word* words, std::uint32_t bits) noexcept {
     FourWords found{};
     FourWords weights{1, 2, 4, 8};
@@ -257,7 +257,7 @@ class BasicShadowMemory {
     return found[0] | found[1] | found[2] | found[3];
   }
 
-  /// Loads 16 bytes at once, which no atomic can do. Concurrent writers store single words.
+  /// Loads 16 bytes at once, which atomics cannot. Concurrent writers store single words.
   ALLOCTAP_NO_SANITIZE static FourWords load_four(const Word* words) noexcept {
     FourWords four{};
     std::memcpy(&four, static_cast<const void*>(words), sizeof four);

@@ -8,16 +8,16 @@
 
 namespace alloctap {
 
-/// Lets the first thread do some work; threads that arrive meanwhile wait for its end and skip it.
-/// Not a lock: the data that the work touches needs one. Constant-initialized, never destroyed; may
-/// be used inside malloc. May change errno.
+/// Lets the first thread do some work; threads that arrive meanwhile skip it and can wait for its
+/// end. Not a lock: data that the work accesses needs its own lock. May be used inside malloc. May
+/// change errno. Constant-initialized, never destroyed.
 class SingleFlight {
  public:
   constexpr SingleFlight() noexcept = default;
   SingleFlight(const SingleFlight&) = delete;
   SingleFlight& operator=(const SingleFlight&) = delete;
 
-  /// Returns true if this thread must do the work and then call `end()`.
+  /// Returns true if this thread must do the work and then call `end()`; false if another does it.
   [[nodiscard]] bool try_begin() noexcept {
     std::uint32_t expected = kFree;
     return word_.compare_exchange_strong(expected, kTaken, std::memory_order_relaxed);
@@ -27,10 +27,10 @@ class SingleFlight {
     if (word_.exchange(kFree, std::memory_order_relaxed) == kAwaited) os::futex_wake_all(word_);
   }
 
-  /// Blocks until the current work ends, at most `nanoseconds`. May return early, spuriously.
+  /// Blocks until the current work ends or `nanoseconds` have passed. May return early.
   void await_end(std::int64_t nanoseconds) noexcept;
 
-  /// Resets in the child of a fork, which has one thread: the thread that did the work is gone.
+  /// Resets in the child of a fork, because the thread that did the work does not exist there.
   void after_fork() noexcept { word_.store(kFree, std::memory_order_relaxed); }
 
  private:

@@ -7,7 +7,7 @@
 
 namespace alloctap {
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo; RFC 9923), its high bits folded into the low ones.
+/// Returns the 64-bit FNV-1a hash (RFC 9923), with its high bits XORed into the low ones.
 [[nodiscard]] constexpr std::size_t hash_text(std::string_view text) noexcept {
   std::uint64_t hash = 0xCBF29CE484222325;
   for (const char character : text) {

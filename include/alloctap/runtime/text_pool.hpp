@@ -7,8 +7,8 @@
 
 namespace alloctap {
 
-/// A bump allocator for strings in blocks of the arena; all are freed by the destructor. Move-only;
-/// not thread-safe.
+/// A bump allocator for strings. Its blocks are arena memory, which the destructor frees.
+/// Move-only; not thread-safe.
 class TextPool {
  public:
   constexpr TextPool() noexcept = default;

@@ -9,11 +9,11 @@
 
 namespace alloctap {
 
-/// An open-addressing hash set of strings in the arena. Move-only; not thread-safe.
+/// An open-addressing hash set of strings in arena memory. Move-only; not thread-safe.
 class TextSet {
  public:
-  /// Returns the interned copy of `text`, cut to `TextPool::kLongest`; empty if out of memory. The
-  /// copy does not move until the set is destroyed.
+  /// Returns the stored copy of `text`, cut to `TextPool::kLongest` bytes; empty if out of memory.
+  /// The copy stays valid until the set is destroyed.
   [[nodiscard]] std::string_view keep(std::string_view text) noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return used_; }
@@ -21,7 +21,7 @@ class TextSet {
  private:
   static constexpr std::size_t kFirstCapacity = 256;
 
-  /// Returns the slot of `text`, or the empty slot for it. The size of `texts` is a power of two.
+  /// Returns the slot of `text`, or an empty slot for it. `texts.size()` is a power of two.
   static std::string_view& place_of(ArenaArray<std::string_view>& texts,
                                     std::string_view text) noexcept;
 

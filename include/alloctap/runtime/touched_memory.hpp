@@ -1,4 +1,4 @@
-/// Visits and copies only the pages of a block that were ever touched.
+/// Visits and copies only the pages of a block that were touched.
 #pragma once
 
 #include <atomic>
@@ -11,13 +11,13 @@
 
 namespace alloctap {
 
-/// Minimum block size for which the kernel is asked which pages are present. Asking takes 4 us: as
-/// long as filling that much resident memory, and 1/40 of filling absent memory.
+/// Minimum block size for which the kernel is asked which pages are present. The query takes 4 us,
+/// as long as filling that much resident memory and 1/40 of filling absent memory.
 inline constexpr std::size_t kLeastBytesAskedFor = std::size_t{256} << 10;
 
-/// Calls `visit(std::byte* begin, std::size_t bytes)` for the parts of a block that may be nonzero.
-/// Visits all of a small block, but only the resident and swapped pages of a large one. Visits the
-/// whole block if the kernel cannot be asked. Runs inside malloc; preserves errno.
+/// Calls `visit(std::byte* begin, std::size_t bytes)` for the parts of a block that may be nonzero:
+/// all of a small block, the resident and swapped pages of a large one. Visits the whole block if
+/// the kernel cannot be queried. Runs inside malloc; preserves errno.
 template <class Visit>
 void visit_touched(std::byte* begin, std::size_t bytes, Visit&& visit) noexcept {
   const bool may_ask = !os::threads_are_confined.load(std::memory_order_relaxed);
@@ -29,7 +29,7 @@ void visit_touched(std::byte* begin, std::size_t bytes, Visit&& visit) noexcept 
   });
 }
 
-/// Copies like memcpy, without faulting in untouched pages of either range.
+/// Copies like memcpy, but does not fault in pages of either range that were never touched.
 void copy_touched(void* destination, const void* source, std::size_t bytes) noexcept;
 
 }  // namespace alloctap

@@ -5,11 +5,11 @@
 
 namespace alloctap {
 
-/// An array of `kCount` objects of type `T`, for which all-zero bytes must be a valid initial
-/// state, such as atomics of numbers and pointers. Constant-initialized; a static one lies in .bss.
+/// An array of `kCount` objects of type `T`. All-zero bytes must be a valid initial state of `T`,
+/// such as of atomic numbers and pointers. Constant-initialized; a static one lies in .bss.
 ///
-/// Replaces an array of atomics because compilers evaluate each element's constructor to find that
-/// it yields zeros. That takes a second per million bytes in every translation unit.
+/// Replaces `std::array` of atomics, for which compilers evaluate each element's constructor to
+/// learn that it yields zeros. That takes a second per million bytes in every translation unit.
 template <class T, std::size_t kCount>
 class ZeroedArray {
  public:

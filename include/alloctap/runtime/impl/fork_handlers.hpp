@@ -85,7 +85,7 @@ ALLOCTAP_INLINE void ForkHandlers::in_child_process() {
   Arena::lock().unlock();
   ThreadStates::keep_only_mine();
   ThreadStates::lock().unlock();
-  // A fork may come between the registration and its note.
+  // The fork may have happened after the registration but before this flag was set.
   is_registered_.store(true, std::memory_order_release);
   WorldGate::reset();
   WorldGate::initialize();

@@ -52,7 +52,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE void WorldGate::wait_while(std::uint32_t bits)
 
 ALLOCTAP_INLINE bool ThreadStates::stop_world(std::int64_t timeout_ns) noexcept {
   WorldGate::close();
-  // A thread without a state blocks on this lock, then finds the world stopped.
+  // A thread that must first create its state blocks on this lock, then finds the world stopped.
   const std::lock_guard hold(lock_);
   const ThreadState* mine = this_thread_slot().state;
   const auto is_other = [mine](const ThreadState& state) { return &state != mine; };
@@ -107,7 +107,7 @@ ALLOCTAP_INLINE ThreadState* ThreadStates::make_or_reuse() noexcept {
 }
 
 ALLOCTAP_INLINE void ThreadStates::adopt(ThreadState& state) noexcept {
-  // Acquires all accesses of the previous owner: they precede the last store to its flag.
+  // Pairs with the previous owner's last store to its flag, so that its accesses happened before.
   state.recording.exchange(0, std::memory_order_acquire);
   ++state.generation;
   state.error = os::ErrnoSlot::mine();
@@ -130,7 +130,7 @@ ALLOCTAP_INLINE void ThreadStates::sweep() noexcept {
     const os::ThreadId id = state->thread_id.load(std::memory_order_relaxed);
     ThreadState& current = *state++;
     if (id != mine && os::thread_is_alive(id)) continue;
-    // Acquires the ended thread's writes for later readers, which do not wait for its flag.
+    // Pairs with the ended thread's last store: later readers do not wait for its flag.
     static_cast<void>(current.recording.load(std::memory_order_acquire));
     live.erase(live.iterator_to(current));
     spare_.get().push_back(current);
