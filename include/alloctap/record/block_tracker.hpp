@@ -1,4 +1,4 @@
-/// Applies events to the container and counts the results.
+/// The consumer of events, which applies them to the container and counts the results.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,28 @@
 
 namespace alloctap {
 
-/// Counts a record as `size` live bytes, without a sample weight.
+/// Weighs a record as `size` live bytes, without a sample weight.
 struct AsRecorded {
   static std::uint64_t bytes(const BlockRecord& record) noexcept { return record.size; }
 };
 
-/// The consumer of events, called directly or by a queue: applies each event to the container and
-/// counts the result in the stats of the calling thread. The recorder counts allocations per stack,
-/// when they are made.
+/// The consumer of events, called directly or by a queue. Applies each event to the container and
+/// counts the result in the calling thread's stats. Allocations per stack are counted earlier, by
+/// the recorder.
 ///
-/// `take` removes the record of a block at the start of a reallocation and counts a free;
-/// `put_back` undoes it. So a snapshot or a fork in between sees consistent sums. `count_pair`
-/// counts an allocation and its free that cancelled out in a queue.
+/// A reallocation begins with `take`, which removes the block's record and counts a free. If it
+/// fails, `put_back` restores the record and the count. So a snapshot or a fork in between sees
+/// consistent sums. `count_pair` counts an allocation and its free that cancelled out in a queue.
 ///
-/// `Owner` has static functions, so that the compiler knows the address of its tables. `meta()` is
-/// the container, `threads()` the table of stats. `mine()` returns the calling thread's stats; if
-/// it returns nullptr (out of memory), the event is applied but counted as dropped.
+/// `Owner` has static functions, so that the compiler knows the addresses of its tables: `meta()`
+/// returns the container, `threads()` the table of stats, `mine()` the calling thread's stats. If
+/// `mine()` returns nullptr (out of memory), the event is applied but counted as dropped.
 ///
 /// If `Owner::kKeepsPeak`, `Owner::on_peak_passed(record)` runs when the live bytes fall from a
-/// peak. The block of `record` was part of the peak and is already removed. The call comes last and
-/// may leave the recording scope temporarily.
+/// peak. The block of `record` was part of that peak, and is already removed. The call is the last
+/// action for an event, because it may temporarily leave the recording scope.
 ///
-/// `Weigh::bytes(record)` returns the live bytes that a record represents: a sample represents more
+/// `Weigh::bytes(record)` returns how many live bytes a record represents; a sample represents more
 /// than its own size. Thread-safe; runs inside malloc.
 template <MetaContainer Meta, class Owner>
 class BlockTracker {
@@ -42,14 +42,14 @@ class BlockTracker {
                                  meta().insert(allocation.pointer, allocation.record));
   }
 
-  /// Starts the lookup for an allocation at `pointer`; pass the result to `record_expected`.
+  /// Starts the index lookup for an allocation at `pointer`; pass the result to `record_expected`.
   ALLOCTAP_ALWAYS_INLINE static auto expect(const void* pointer) noexcept
     requires requires(Meta& meta) { meta.expect(pointer); }
   {
     return meta().expect(pointer);
   }
 
-  /// `stats` belongs to the calling thread.
+  /// Stores a record by `expected`, the result of `expect`; `stats` is the calling thread's.
   template <class Expected>
   ALLOCTAP_ALWAYS_INLINE static void record_expected(const RecordedAllocation& allocation,
                                                      Expected expected, ThreadStats& stats) noexcept
@@ -67,7 +67,7 @@ class BlockTracker {
     static_cast<void>(take(pointer));
   }
 
-  /// `stats` belongs to the calling thread.
+  /// Removes the record of a freed block; `stats` is the calling thread's.
   ALLOCTAP_ALWAYS_INLINE static void record_deallocation(void* pointer,
                                                          ThreadStats& stats) noexcept {
     count_take<AsRecorded>(stats, meta().take(pointer));
@@ -84,8 +84,8 @@ class BlockTracker {
     return true;
   }
 
-  /// Removes the record at `pointer`. Counts an unmatched free if there is none; the result's
-  /// `stack` is then `kNoStackId`.
+  /// Removes the record at `pointer` and counts a free. If the pointer is unknown, counts an
+  /// unmatched free and returns a record whose `stack` is `kNoStackId`.
   ALLOCTAP_ALWAYS_INLINE static BlockRecord take(void* pointer) noexcept {
     const BlockRecord record = meta().take(pointer);
     count_taken<AsRecorded>(record);
@@ -96,8 +96,8 @@ class BlockTracker {
     count_put_back<AsRecorded>(record, meta().insert(pointer, record).kept);
   }
 
-  // Counters for records that are not in `Meta`; `outcome` and `kept` are the results of their
-  // insertion.
+  // Counters for records in containers other than `Meta`. `outcome` and `kept` are what inserting
+  // the record there returned.
 
   template <class Weigh>
   ALLOCTAP_ALWAYS_INLINE static void count_allocation(const BlockRecord& record,
@@ -144,7 +144,7 @@ class BlockTracker {
     return stats;
   }
 
-  /// Takes a copy of the record, so that the caller can keep it in registers.
+  /// Takes the record by value, so that the caller can keep its own in registers.
   ALLOCTAP_NOINLINE static void record_slow(void* pointer, BlockRecord record,
                                             ThreadStats& stats) noexcept {
     const os::ErrnoGuard preserve_error;
@@ -185,7 +185,7 @@ class BlockTracker {
     }
   }
 
-  /// Takes a copy of the record, so that the caller can keep it in registers.
+  /// Takes the record by value, so that the caller can keep its own in registers.
   ALLOCTAP_NOINLINE static void notify_peak_passed(BlockRecord record) noexcept {
     if constexpr (Owner::kKeepsPeak) {
       const os::ErrnoGuard preserve_error;

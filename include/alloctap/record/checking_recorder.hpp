@@ -1,4 +1,4 @@
-/// A recorder that also detects misuse of blocks (overflow, double free, use after free).
+/// A recorder that also detects heap misuse (overflow, double free, use after free).
 #pragma once
 
 #include <atomic>
@@ -22,19 +22,19 @@
 
 namespace alloctap {
 
-/// The `CheckingSink` of a tracker whose `Config::Checks` checks anything. Reports each new fault
-/// to `Config::on_misuse(const Misuse&)`, if it exists: inside malloc, on the thread that found the
-/// fault. The callback may allocate.
+/// The `CheckingSink` of a tracker whose `Config::Checks` enables checks. Reports each new fault to
+/// `Config::on_misuse(const Misuse&)` if the config has that function. The callback runs inside
+/// malloc, on the thread that found the fault, and may allocate.
 ///
-/// All static; constant-initialized and never destroyed, like `Recorder`.
+/// Runs inside malloc. All members are static, constant-initialized and never destroyed.
 template <class Config>
 class CheckingRecorder : public Recorder<Config> {
  public:
   using Base = Recorder<Config>;
   using Checks = typename Config::Checks;
 
-  /// Runs in the first hooked call or before the hook is installed. What it allocates comes from
-  /// the internal arena.
+  /// Runs in the first hooked call, or before the hook is installed. Uses the internal arena if it
+  /// allocates.
   static void on_first_call() noexcept {
     read_environment();
     Base::on_first_call();
@@ -52,7 +52,7 @@ class CheckingRecorder : public Recorder<Config> {
     return (kPlaces && GuardSampler::passes_over()) || !has_checks();
   }
 
-  /// Whether any block may be checked.
+  /// Returns whether the settings enable a check of any block.
   ALLOCTAP_ALWAYS_INLINE static bool has_checks() noexcept {
     const CheckSettings& settings = Checks::settings();
     return settings.touches_all() || (kPlaces && settings.guard_pages != 0);
@@ -114,18 +114,18 @@ class CheckingRecorder : public Recorder<Config> {
     });
   }
 
-  /// Whether accesses by string and memory functions are checked now.
+  /// Returns whether the settings enable checks of accesses by string and memory functions.
   static bool checks_strings() noexcept { return Checks::settings().strings; }
 
-  /// Whether `checks_strings` may ever return true.
+  /// Whether `checks_strings` can ever return true.
   static constexpr bool kMayCheckStrings = may_check_strings<Checks>();
 
-  /// Implements `AccessCheck::room_at`.
+  /// Implements `AccessSink::room_at`.
   static std::size_t room_at(const void* pointer) noexcept {
     return checker_.accesses().room_at(pointer);
   }
 
-  /// Reports `access` if it is a fault; `origin` is its call.
+  /// Reports `access` if it is a fault; `origin` is the call site of the accessing function.
   static void check_access(const MemoryAccess& access, const CallOrigin& origin) noexcept {
     const std::optional<AccessFault> fault = checker_.accesses().find_fault(access);
     if (!fault.has_value()) return;
@@ -135,7 +135,7 @@ class CheckingRecorder : public Recorder<Config> {
     });
   }
 
-  /// Reports a copy between overlapping ranges.
+  /// Reports a copy whose source and destination overlap.
   static void note_overlap(const MemoryAccess& written, std::uintptr_t source,
                            const CallOrigin& origin) noexcept {
     check(origin, [&](const BlockCall& call, FoundMisuses& found) {
@@ -160,7 +160,7 @@ class CheckingRecorder : public Recorder<Config> {
     checker_.register_unchecked_block(block);
   }
 
-  /// Runs inside a call of the tracker, possibly in a recording scope, so it opens none.
+  /// Opens no recording scope, because a call of the tracker that may have one is running.
   static ReleasePlan release_unchecked(const void* block) noexcept {
     return checker_.release_unchecked(block);
   }
@@ -181,8 +181,8 @@ class CheckingRecorder : public Recorder<Config> {
     });
   }
 
-  /// Checks all blocks; the caller has stopped the world. Pass the result to `act` after resuming
-  /// it.
+  /// Checks all blocks and returns the faults. The caller has stopped the world. After resuming it,
+  /// the caller passes the result to `act`.
   static FoundMisuses sweep() noexcept {
     FoundMisuses found;
     checker_.sweep({.thread = os::current_thread_id(), .time_ns = os::coarse_monotonic_ns()},
@@ -198,7 +198,7 @@ class CheckingRecorder : public Recorder<Config> {
   }
 
   static const MisuseLog& misuses() noexcept { return checker_.log(); }
-  /// Returns the active checks, without guard pages if the hook does not support them.
+  /// Returns the enabled checks, without guard pages if the hook does not support them.
   static CheckSettings check_settings() noexcept {
     CheckSettings settings = Checks::settings();
     if (!kPlaces) settings.guard_pages = 0;
@@ -209,10 +209,10 @@ class CheckingRecorder : public Recorder<Config> {
   }
 
  private:
-  /// Whether the hook supports guard pages; if not, settings for them have no effect.
+  /// Whether the hook supports guard pages. Otherwise their settings have no effect.
   static constexpr bool kPlaces = Config::Hook::capabilities.uses_guard_pages;
 
-  /// Installs `on_fault` for memory faults on the first call. Returns false if that failed.
+  /// Installs `on_fault` as the handler of memory faults, once. Returns false if that failed.
   static bool catches_faults() noexcept {
     enum State : int { kUnknown, kCaught, kUncaught };
     static constinit std::atomic<int> state{kUnknown};
@@ -230,8 +230,8 @@ class CheckingRecorder : public Recorder<Config> {
     return now == kCaught;
   }
 
-  /// A signal handler that may interrupt any code. Ignores faults inside the tracker: they are not
-  /// accesses of the program.
+  /// Handles a memory fault in a signal handler, which may interrupt any code. Passes on faults
+  /// inside the tracker, because they are not accesses of the program.
   static os::FaultVerdict on_fault(const os::MemoryFault& fault) noexcept {
     const auto* const address = reinterpret_cast<const void*>(fault.address);
     if (!checker_.guards(address) || inside_tracker()) return os::FaultVerdict::kPassOn;
@@ -273,7 +273,7 @@ class CheckingRecorder : public Recorder<Config> {
   static inline constinit BlockChecker<Checks> checker_;
 };
 
-/// Prepares checks before the hook is installed. Returns an error if they are unavailable.
+/// Prepares the checks before the hook is installed. Returns an error if they are unavailable here.
 template <class Config>
 [[nodiscard]] Status prepare_checks() {
   using Checks = typename Config::Checks;
@@ -284,7 +284,7 @@ template <class Config>
   return Status();
 }
 
-/// The sink of the hook of a tracker with that `Config`.
+/// The event sink of a tracker with this `Config`: a recorder with the enabled extensions.
 template <class Config>
 using RecorderOf =
     WithFailures<Config, std::conditional_t<Config::Checks::kChecks, CheckingRecorder<Config>,

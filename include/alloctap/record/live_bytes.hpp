@@ -10,39 +10,38 @@
 
 namespace alloctap {
 
-/// A sharded counter. Each thread counts in its own share, and publishes the difference to a shared
-/// sum when it exceeds a step. The peak is the maximum of the sum.
+/// A sharded counter. Each thread counts in its own share. When the unpublished part of a share
+/// exceeds a step, the thread adds that part to a shared sum. The peak is the maximum of the sum.
 ///
-/// The peak of a single thread is exact. With n threads it is accurate to 1/512, or to 4 KiB per
-/// thread if that is more: the sum lacks what threads have not yet published. Let h be n rounded
-/// down to a power of two. A step is peak / (1024 h), but at least 4 KiB, so that threads of a
-/// small heap rarely publish. While h is constant, each thread withholds at most a step, and there
-/// are fewer than 2 h threads. When h doubles, the new thread publishes for all others, because an
-/// idle one may withhold an older, larger step.
+/// With one thread the peak is exact. With n threads it is accurate to 1/512, or to 4 KiB per
+/// thread if that is more, because the sum lacks unpublished parts. Let h be n rounded down to a
+/// power of two. A step is peak / (1024 h), but at least 4 KiB, so that threads of a small heap
+/// rarely publish. While h is constant, each of fewer than 2 h threads withholds at most a step.
+/// When h doubles, the new thread publishes for all others, because an idle thread may withhold an
+/// older, larger step.
 ///
-/// When `remove` returns true, the caller may take a peak snapshot and then calls
+/// If `remove` returns true, the caller may take a peak snapshot, and must then call
 /// `note_peak_snapshot`.
 ///
 /// `join`, `add` and `remove` run inside malloc, on the thread that owns the share. `peak` requires
-/// that the world is stopped; so does `live`, for a consistent result. Constant-initialized, never
-/// destroyed.
+/// a stopped world; a consistent result of `live` does, too. Constant-initialized, never destroyed.
 class LiveBytes {
  public:
-  /// The share of one thread. Only its owner writes it, except for `published`. Never destroyed
-  /// once it has joined.
+  /// The share of one thread. Only that thread writes it, except for `published`. Never destroyed
+  /// after `join`.
   struct Share {
-    /// Bytes that this thread has allocated minus bytes that it has freed, since the start.
+    /// The bytes that this thread allocated, minus the bytes that it freed, since the start.
     std::atomic<std::int64_t> total{0};
     /// The maximum of `total`.
     std::atomic<std::int64_t> highest{0};
-    /// The part of `total` that is in the sum.
+    /// The part of `total` that was added to the shared sum.
     std::atomic<std::int64_t> published{0};
     Share* next = nullptr;
   };
 
   constexpr LiveBytes() noexcept = default;
 
-  /// Must be called once before other uses of `share`.
+  /// Adds a share to the list. Must be called once, before other uses of `share`.
   void join(Share& share) noexcept;
 
   ALLOCTAP_ALWAYS_INLINE void add(Share& share, std::uint64_t bytes) noexcept {
@@ -54,8 +53,8 @@ class LiveBytes {
     }
   }
 
-  /// Returns true if a peak without a snapshot has just ended: the live bytes fell below it by
-  /// 1/256, or by this removal if that is more.
+  /// Subtracts from the share. Returns true if a peak without a snapshot has just ended: the live
+  /// bytes fell below it by 1/256 or by `bytes`, whichever is more.
   ALLOCTAP_ALWAYS_INLINE bool remove(Share& share, std::uint64_t bytes) noexcept {
     const std::int64_t total = get(share.total) - static_cast<std::int64_t>(bytes);
     set(share.total, total);
@@ -65,7 +64,7 @@ class LiveBytes {
     return false;
   }
 
-  /// Notes an attempted snapshot: `remove` returns true again for a peak 1/256 and 4 KiB higher.
+  /// Marks the peak as handled: `remove` ignores peaks that are not higher by 1/256 and 4 KiB.
   void note_peak_snapshot() noexcept { set(snapshot_peak_, get(peak_)); }
 
   /// Returns the live bytes of all threads.
@@ -107,8 +106,8 @@ class LiveBytes {
 
   bool publish_fall(Share& share) noexcept;
 
-  /// Publishes for idle threads. A thread that withholds more than `most`, the previous step, is
-  /// about to publish by itself; if it does so concurrently, the exchange fails.
+  /// Publishes for idle threads. A thread that withholds more than `most` (the previous step) is
+  /// about to publish by itself. If it does so concurrently, the exchange here fails.
   void publish_for_others(std::int64_t most) noexcept;
 
   void add_to_sum(std::int64_t bytes) noexcept {
@@ -117,10 +116,10 @@ class LiveBytes {
 
   void raise_peak(std::int64_t live) noexcept;
 
-  /// Raises the step only if it pays: every thread reads it at every event.
+  /// Raises the step only if that pays, because every thread reads the step at every event.
   void set_step() noexcept;
 
-  /// Read at each event.
+  /// Read at each event, so not in a cache line that is often written.
   alignas(64) Bytes step_{kLeastStep};
   /// Written when a thread publishes.
   alignas(64) Bytes sum_{0};

@@ -1,4 +1,4 @@
-/// Keeps stacks valid when modules are unloaded and their addresses are reused.
+/// Tracking of unloaded modules, so that stacks stay valid if addresses are reused.
 #pragma once
 
 #include <atomic>
@@ -13,44 +13,44 @@
 
 namespace alloctap {
 
-/// Distinguishes frames of unloaded modules from frames of modules loaded at their addresses later.
+/// Distinguishes frames of unloaded modules from frames of later modules at the same addresses.
 ///
 /// Stacks are raw addresses, recorded without regard to modules. When a module is unloaded, each
-/// stack with addresses in it is retired: lookups no longer find it, and an equal stack gets a new
-/// id. The module of a frame is then the first one unloaded after its stack was interned. Names of
-/// the old frames are symbolized at once, while the file exists.
+/// stack with addresses in that module is retired: lookups no longer find it, so an equal stack
+/// gets a new id. A retired stack's frame is in the first module unloaded there after the stack was
+/// interned. The frames are symbolized at unloading, while the module's file exists.
 ///
-/// A stack that another thread records between the unloading and `update` is attributed to the old
-/// module. Nothing is retired if a thread was stopped inside the tracker.
+/// If another thread records a stack between the unloading and `update`, that stack is attributed
+/// to the old module. If the world cannot be stopped in time, nothing is retired.
 ///
-/// With loader notices `update` need not be called: stacks are retired at the notice if the control
-/// lock is free. Otherwise, like symbolization, that happens at the next report or the end of the
-/// session.
+/// If the loader gives notices, `update` is not needed. A notice retires stacks at once if the
+/// control lock is free; otherwise the next report or the end of the session does. Symbolization
+/// always waits until then.
 ///
 /// Constant-initialized, never destroyed.
 class ModuleTracker {
  public:
-  /// The dependencies on the tracker.
+  /// References to other parts of the tracker.
   struct Tables {
     StackTable& stacks;
     ThreadStatsTable& threads;
-    /// nullptr if the loader gives no notice. Separate, because it is large and zero-initialized.
+    /// nullptr if the loader gives no notices. Not a member, because it is large and all zeros.
     UnloadedModuleQueue* departed;
-    /// Drops the unwind data that the stack capture caches of unloaded code; nullptr if it caches
-    /// none.
+    /// Drops unwind data of unloaded code that the stack capture caches; nullptr if it caches no
+    /// such data.
     void (*forget_code)() noexcept;
     /// Symbolizes addresses in loaded modules.
     void (*symbolize)(std::span<const CodeAddress> addresses, Symbols& symbols) noexcept;
-    /// Calls `on_notice`.
+    /// Receives loader notices and calls `on_notice`.
     os::ModuleNotices::Listener listener;
   };
 
   constexpr explicit ModuleTracker(const Tables& tables) noexcept
       : tables_(tables), notices_(tables.listener) {}
 
-  /// Detects modules unloaded since the last call. Call it before and after anything that may
-  /// unload one. Control plane, not during a dump; takes some tenths of a millisecond, more if
-  /// stacks are retired.
+  /// Finds modules unloaded since the last call. Call it before and after code that may unload
+  /// modules. Control plane, not during a dump. Takes some tenths of a millisecond, more if it
+  /// retires stacks.
   void update() noexcept;
   /// Like `update`; the caller holds the control lock.
   void update_locked() noexcept;
@@ -58,22 +58,22 @@ class ModuleTracker {
   /// Calls `update`, and drops cached unwind data of unloaded code.
   void on_modules_unloaded() noexcept;
 
-  /// Retires and symbolizes what loader notices left pending. The caller holds the control lock.
+  /// Retires and symbolizes what loader notices left pending. Requires the control lock.
   void settle_locked() noexcept;
 
   /// Subscribes to loader notices, if available. Control plane. The caller must not hold the
-  /// control lock: a thread with the loader's lock may wait for it.
+  /// control lock, because a thread that holds the loader's lock may wait for the control lock.
   void watch() noexcept;
-  /// Unsubscribes. The caller must not hold the control lock.
+  /// Unsubscribes from loader notices. The caller must not hold the control lock.
   void unwatch() noexcept;
 
   [[nodiscard]] const ModuleHistory& history() const noexcept { return history_; }
 
-  /// Symbolizes with the config's symbolizer; for unloaded modules, with the names saved at
+  /// Symbolizes by the config's symbolizer, and addresses in unloaded modules by the names saved at
   /// unloading. Addresses in unloaded modules must come last.
   void symbolize(std::span<const CodeAddress> addresses, Symbols& symbols) const noexcept;
 
-  /// Handles a notice. Runs inside the loader.
+  /// Handles a loader notice. Runs inside the loader.
   void on_notice(const os::ModuleNotice& notice) noexcept;
 
  private:

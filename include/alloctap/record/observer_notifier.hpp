@@ -1,4 +1,4 @@
-/// Calls the observers of a config.
+/// Calls the observers that a config lists.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,7 @@
 
 namespace alloctap {
 
-/// Calls `Config::Observers`, skipping callbacks that they do not have. Stateless; runs inside
-/// malloc.
+/// Calls the functions that `Config::Observers` has. Stateless; runs inside malloc.
 template <class Config>
 class ObserverNotifier {
  public:
@@ -26,7 +25,7 @@ class ObserverNotifier {
   ALLOCTAP_ALWAYS_INLINE static void notify_alloc(const ThreadState& thread, void* pointer,
                                                   const BlockRecord& record) noexcept {
     ObservedBlock block = observed(pointer, record);
-    // A stack captured just now belongs to the thread's current owner.
+    // The stack was captured just now, so its owner is the thread's current owner.
     if constexpr (kNeedsOwners) {
       if (record.stack >= kFirstStack) block.owner = Config::Tags::current(thread);
     }
@@ -40,15 +39,15 @@ class ObserverNotifier {
     Observers::on_untrack(with_owner(stacks, observed(pointer, record)));
   }
 
-  /// Reports that a block, whose free was reported for a reallocation, is live again.
+  /// Reports a block as live again after its reallocation failed; its free was reported.
   static void notify_realloc_failed(const StackTable& stacks, void* pointer,
                                     const BlockRecord& record) noexcept {
     const os::ErrnoGuard preserve_error;
     Observers::on_track(with_owner(stacks, observed(pointer, record)));
   }
 
-  /// Reports a reallocation if `event` ends one of a known block; `record` is that of the new
-  /// block.
+  /// Reports a reallocation if `event` ends one and the old block was known. `record` is the record
+  /// of the new block.
   static void notify_realloc(const StackTable& stacks, const AllocationEvent& event,
                              const BlockRecord& record) noexcept {
     if constexpr (kObservesReallocations<Observers>) {
@@ -83,7 +82,7 @@ class ObserverNotifier {
     return {.pointer = pointer, .size = record.size, .stack = record.stack, .owner = {}};
   }
 
-  /// Takes the owner from the stack, so that a block is freed under the tag it was allocated under.
+  /// Sets the owner recorded with the stack: frees are attributed to the tag of the allocation.
   ALLOCTAP_ALWAYS_INLINE static ObservedBlock with_owner([[maybe_unused]] const StackTable& stacks,
                                                          ObservedBlock block) noexcept {
     if constexpr (kNeedsOwners) block.owner = stacks.owner(block.stack);

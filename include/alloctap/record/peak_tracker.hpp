@@ -13,14 +13,14 @@
 
 namespace alloctap {
 
-/// Grants 1/`kShareOfTime` of the time since the first query, plus `kAtOnce`. Nanoseconds of any
-/// monotonic clock. Not thread-safe.
+/// A CPU time limit: 1/`kShareOfTime` of the time since the first query, plus `kAtOnce`. Times are
+/// nanoseconds of any monotonic clock. Not thread-safe.
 class TimeBudget {
  public:
   static constexpr std::int64_t kShareOfTime = 128;
   static constexpr std::int64_t kAtOnce = 4'000'000;
 
-  /// Whether the budget is not used up.
+  /// Returns whether less time was spent than is allowed at `now`.
   [[nodiscard]] bool has_left(std::int64_t now) noexcept {
     if (!asked_) begin_ = now;
     asked_ = true;
@@ -29,9 +29,9 @@ class TimeBudget {
 
   void spend(std::int64_t time) noexcept { spent_ += time; }
 
-  /// Returns the time to charge for an operation that blocks other threads. That is its CPU time:
-  /// while it is preempted, its processor runs another thread. A wait that timed out is charged in
-  /// full. `min`, because some systems round CPU time up to steps longer than the operation.
+  /// Returns the time to charge for an operation during which other threads wait: its CPU time,
+  /// because other threads run while it is preempted. Charges a wait that timed out in full. The
+  /// minimum is used because some systems round CPU time up to steps longer than the operation.
   [[nodiscard]] static std::int64_t cost(std::int64_t cpu, std::int64_t elapsed,
                                          bool waited_in_vain) noexcept {
     return waited_in_vain ? elapsed : std::min(cpu, elapsed);
@@ -43,25 +43,25 @@ class TimeBudget {
   std::int64_t spent_ = 0;
 };
 
-/// Takes a peak snapshot each time the live bytes begin to fall from a new peak
-/// (`LiveBytes::remove`). The thread whose free begins the fall stops the world for it. At the end
-/// the last snapshot is that of the peak, unless the heap never fell from it, so that it is now.
+/// Takes a peak snapshot when the live bytes begin to fall from a new peak (`LiveBytes::remove`).
+/// The thread whose free begins the fall stops the world. At the end, the last snapshot is of the
+/// peak, unless the heap never fell from its peak; then the current heap is the peak.
 ///
-/// A snapshot sums up the stacks of all threads. For a heap that reaches new peaks often, their CPU
-/// time is limited to 1/128 of the time since the first one began. If the limit prevents one, the
-/// last snapshot is of an earlier peak, and shows its live bytes. None is taken while another
-/// thread dumps, or if a thread was stopped inside the tracker.
+/// A snapshot sums up the stacks of all threads. If a heap often reaches new peaks, the CPU time
+/// for snapshots is limited to 1/128 of the time since the first one. If the limit prevents a
+/// snapshot, the last one is of an earlier peak and shows that peak's live bytes. No snapshot is
+/// taken while another thread dumps, or if the world cannot be stopped.
 ///
 /// Constant-initialized, never destroyed.
 class PeakTracker {
  public:
   constexpr PeakTracker() noexcept = default;
 
-  /// Takes a snapshot if possible; `gone` was part of the peak and is already removed. Runs inside
-  /// malloc, in a recording scope, with no lock held; leaves the scope temporarily.
+  /// Takes a snapshot if possible. The block of `gone` was part of the peak and is already removed.
+  /// Runs inside malloc, holds no lock, and temporarily leaves the caller's recording scope.
   void on_peak_passed(const BlockRecord& gone, const RecordedData& data) noexcept;
 
-  /// Resets in the child of a fork, which lacks the thread that was taking a snapshot.
+  /// Resets in the child of a fork, where a thread that was taking a snapshot is missing.
   void after_fork() noexcept { flight_.after_fork(); }
 
   /// Returns the last peak snapshot; empty if none was taken. The caller holds the control lock.
@@ -79,7 +79,7 @@ class PeakTracker {
     Peak peak;
     /// The buffer for the next snapshot.
     Peak spare;
-    /// Indexed by StackId.
+    /// Sums per stack, indexed by StackId.
     ArenaArray<Sums> sums;
     TimeBudget budget;
   };
@@ -94,7 +94,7 @@ class PeakTracker {
 
   /// Guarded by the control lock.
   NoDestroyLazy<State> state_;
-  /// Guards the decision to take a snapshot.
+  /// Lets one thread at a time take a snapshot; others wait for its end.
   SingleFlight flight_;
 };
 

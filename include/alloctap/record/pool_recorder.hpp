@@ -18,9 +18,9 @@
 
 namespace alloctap {
 
-/// Records each block of each pool (no sampling), with stacks of `Recorder`, between `on_start` and
-/// `on_stop`. Callers preserve errno. New blocks are ignored while recording is paused. The data
-/// stays after the session. All static; constant-initialized, never destroyed.
+/// Records every block of every pool, unsampled, between `on_start` and `on_stop`. Stacks are those
+/// of `Recorder`. Callers preserve errno. While recording is paused, new blocks are ignored. The
+/// data stays after the session. All members are static and never destroyed.
 template <class Recorder>
 class PoolRecorder {
  public:
@@ -51,7 +51,7 @@ class PoolRecorder {
   [[nodiscard]] static bool add_pool(std::uint32_t slot, PoolsSummary& sum) noexcept {
     const PoolBook& book = books_.book(slot);
     const bool destroyed = process_pools.is_destroyed(slot);
-    // A pool may end while no session runs, or inside a dump.
+    // The pool may have been destroyed unobserved: without a session, or inside a dump.
     const bool ended = !process_pools.is_alive(PoolHandle::of(slot, book.generation()));
     const PoolSums total = still_live(book.sums(), ended);
     const std::size_t first = sum.stacks.size();
@@ -77,7 +77,7 @@ class PoolRecorder {
                                             .stack_count = sum.stacks.size() - first});
   }
 
-  /// Returns `sums` without live blocks if their pool has ended.
+  /// Returns `sums`, without live blocks if the pool was destroyed.
   [[nodiscard]] static PoolSums still_live(PoolSums sums, bool pool_ended) noexcept {
     if (pool_ended) sums.end_all();
     return sums;

@@ -1,4 +1,4 @@
-/// Snapshot data of the program's memory pools.
+/// The data of the program's memory pools in a snapshot.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,10 @@ struct PoolStackSummary {
   std::uint64_t live_bytes = 0;
 };
 
-/// A pool, or successive pools of one name, each created after the previous one was destroyed.
-/// Exact: pool blocks are never sampled.
+/// A pool, or several successive pools with one name, each created after the previous one was
+/// destroyed. Exact, because pool blocks are never sampled.
 struct PoolSummary {
-  /// Cut to `PoolTable::kMaxNameLength`; outlives the snapshot.
+  /// At most `PoolTable::kMaxNameLength` bytes; longer names are cut. Outlives the snapshot.
   std::string_view name;
   bool destroyed = false;
   std::uint64_t allocations = 0;
@@ -32,9 +32,9 @@ struct PoolSummary {
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;
   std::uint64_t peak_live_bytes = 0;
-  /// Memory that the pool holds beside its blocks, as reported by the program.
+  /// The memory in bytes that the pool uses besides its blocks, as reported by the program.
   std::uint64_t overhead_bytes = 0;
-  /// The pool's stacks in `PoolsSummary::stacks`.
+  /// The range of the pool's stacks in `PoolsSummary::stacks`.
   std::size_t first_stack = 0;
   std::size_t stack_count = 0;
 
@@ -44,26 +44,26 @@ struct PoolSummary {
   [[nodiscard]] std::uint64_t freed_bytes() const noexcept { return allocated_bytes - live_bytes; }
 };
 
-/// All pools. Their blocks lie in memory that the tracker already counts, so they are in no other
-/// number of a snapshot and are never leaks.
+/// All pools. Pool blocks lie inside memory that the tracker already counts. So they are excluded
+/// from all other numbers of a snapshot, and are never leaks.
 struct PoolsSummary {
   /// Whether the tracker records pools.
   bool known = false;
-  /// Ordered by the first use of their names.
+  /// The pools, in the order of the first use of their names.
   ArenaArray<PoolSummary> pools;
-  /// Grouped by pool, then by StackId.
+  /// The stacks of all pools, ordered by pool, then by StackId.
   ArenaArray<PoolStackSummary> stacks;
-  /// Frees and reallocations of blocks in no pool. Empty if recording was paused.
+  /// Frees and reallocations of blocks that no pool has; nullopt if recording was paused.
   std::optional<std::uint64_t> unknown_frees = 0;
-  /// Frees of blocks that belong to another pool; they stay live.
+  /// Frees and reallocations with a pool that does not own the block. The block stays live.
   std::uint64_t wrong_pool_frees = 0;
-  /// Live blocks that were allocated again: their frees were not announced.
+  /// Live blocks that were allocated again, because the program did not announce their frees.
   std::uint64_t announced_twice = 0;
-  /// Calls with a pool that was destroyed or never created.
+  /// Calls with the handle of a pool that was destroyed or never created.
   std::uint64_t unknown_pools = 0;
-  /// Events lost because the tracker was out of memory.
+  /// Pool events lost because the tracker was out of memory.
   std::uint64_t dropped = 0;
-  /// Pools that could not be created: too many, or out of memory.
+  /// Pools that could not be created because there were too many or memory ran out.
   std::uint64_t refused_pools = 0;
 
   [[nodiscard]] std::span<const PoolStackSummary> stacks_of(

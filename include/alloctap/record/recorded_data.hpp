@@ -18,8 +18,8 @@ namespace alloctap {
 class PeakTracker;
 class Timeline;
 
-/// The parts of a recorder, and functions for parts whose type depends on the config; nullptr if
-/// the config lacks the feature. Control plane, and in `PeakTracker` as documented there.
+/// References to the parts of a recorder, and functions for parts whose type depends on the config
+/// (nullptr if the config lacks the feature). Control plane, and inside malloc in `PeakTracker`.
 struct RecordedData {
   using BlockVisitor = FunctionRef<void(const void* pointer, const BlockRecord& record)>;
 
@@ -33,17 +33,17 @@ struct RecordedData {
 
   /// Visits each block that a report counts as live.
   void (*for_each_live)(BlockVisitor visit) noexcept;
-  /// Visits each variable of the tracker that may hold the program's pointers, which the leak scan
-  /// skips.
+  /// Visits each variable of the tracker that may hold pointers to the program's blocks. The leak
+  /// scan skips those variables.
   void (*for_each_table)(FunctionRef<void(const void* start, std::size_t bytes)> visit) noexcept;
-  /// Delivers all queued events; the world is stopped.
+  /// Delivers all queued events; nullptr if events are never queued. The world is stopped.
   void (*flush_queue)() noexcept = nullptr;
   /// Returns the age of a live block in nanoseconds.
   std::int64_t (*age_ns)(const void* pointer) noexcept = nullptr;
-  /// Adds the events logged so far. Returns false if out of memory.
+  /// Appends the events logged so far. Returns false if out of memory.
   bool (*cut_log)(LoggedEvents& events) noexcept = nullptr;
 
-  /// Whether each thread applies its own events, without a queue.
+  /// Returns whether each event is applied at once by its own thread, not queued.
   [[nodiscard]] bool delivers_at_once() const noexcept { return flush_queue == nullptr; }
 };
 

@@ -1,4 +1,4 @@
-/// The recorder: the hook feeds it events, snapshots read its tables.
+/// The recorder, to which the hook reports events; snapshots read its tables.
 #pragma once
 
 #include <algorithm>
@@ -34,12 +34,12 @@
 
 namespace alloctap {
 
-/// The tables of one tracker and the path of an event into them: sample, capture the stack, count,
-/// update the container, directly or by a queue. It is the `EventSink` of the tracker's hook. All
-/// static. Constant-initialized, so events may precede constructors; never destroyed, so they may
-/// follow destructors.
-///
-/// Events are counted in thread-local memory (`ThreadStats`), so no two threads write one cache
+/// The tables of one tracker, and the path of an event into them: sample, capture the stack, count,
+/// update the container (directly or by a queue). It is the `EventSink` of the tracker's hook. All
+/// members are static. They are constant-initialized and never destroyed, because events may
+/// precede constructors and follow destructors of the program.
+/// Events run inside malloc. They are counted in thread-local memory (`ThreadStats`), so no two
+/// threads write one cache line.
 /// line.
 template <class Config>
 class Recorder {
@@ -49,12 +49,12 @@ class Recorder {
   using Queue = typename Config::Queue::template For<Blocks>;
   using Sampling = typename Config::Sampling;
 
-  /// If false, `sampling().estimate` is always nullptr.
+  /// Whether a session may sample. If false, `sampling().estimate` is always nullptr.
   static constexpr bool kMaySample = !kNeverSamples<Sampling>;
-  /// Whether each event is applied by its own thread.
+  /// Whether each event is applied at once by its own thread.
   static constexpr bool kDeliversAtOnce = requires { requires Queue::kDeliversAtOnce; };
 
-  // The parts.
+  // Access to the parts of the recorder.
 
   static Meta& meta() noexcept { return meta_; }
   static Queue& queue() noexcept { return queue_; }
@@ -64,7 +64,7 @@ class Recorder {
   static ModuleTracker& modules() noexcept { return modules_; }
   static Timeline& timeline() noexcept { return timeline_; }
 
-  /// Returns the parts for code that does not depend on the config. Control plane.
+  /// Returns access to the parts for code that does not depend on the config. Control plane.
   static RecordedData data() noexcept {
     RecordedData data{.threads = threads_,
                       .stacks = stacks_,
@@ -85,14 +85,14 @@ class Recorder {
     return data;
   }
 
-  // The session.
+  // Control of the session.
 
-  /// Reads from the policy whether and how it samples, and ends all pauses. Before the hook is
-  /// installed.
+  /// Starts a session before the hook is installed: reads from the policy whether it samples, and
+  /// ends all pauses.
   static void begin_session() noexcept {
     mode_.begin(Sampling::selects(), !Sampling::records_everything());
   }
-  /// After the hook is uninstalled.
+  /// Ends the session after the hook is uninstalled.
   static void end_session() noexcept { mode_.end(); }
 
   /// Resets in the child of a fork, which has one thread.
@@ -101,14 +101,14 @@ class Recorder {
     peak_.after_fork();
   }
 
-  /// Limits the depth of stacks from now on, to between 1 and `Config::limits.max_frames`.
+  /// Limits the depth of later stacks to `frames`, clamped to 1 and `Config::limits.max_frames`.
   static void set_max_frames(std::uint32_t frames) noexcept {
     max_frames_.store(std::clamp<std::uint32_t>(frames, 1, Config::limits.max_frames),
                       std::memory_order_relaxed);
   }
   static std::uint32_t max_frames() noexcept { return max_frames_.load(std::memory_order_relaxed); }
 
-  /// Sets whether mappings are recorded (by default they are). Before a session.
+  /// Sets whether mappings are recorded (true by default). Call before a session.
   static void record_mappings(bool on) noexcept {
     records_mappings_.store(on, std::memory_order_relaxed);
   }
@@ -116,8 +116,8 @@ class Recorder {
     return records_mappings_.load(std::memory_order_relaxed);
   }
 
-  /// Announces the minimum distance of block addresses to a container that uses it. For hooks that
-  /// know it, before any block is recorded.
+  /// Passes the minimum distance of block addresses to a container that needs it. Called by hooks
+  /// that know that distance, before any block is recorded.
   static void set_min_block_spacing(std::size_t bytes) noexcept
     requires requires(Meta& meta) { meta.set_min_block_spacing(bytes); }
   {
@@ -127,7 +127,7 @@ class Recorder {
     ThreadStates::resume_world();
   }
 
-  // Calls that are internal: made by the tracker or its tools, not by the program.
+  // Internal calls: made by the tracker or its tools, not by the program.
 
   static bool is_internal_call(const CallOrigin& origin) noexcept {
     if constexpr (requires { Config::is_internal_call(origin); }) {
@@ -136,8 +136,8 @@ class Recorder {
     return false;
   }
 
-  /// Whether `is_internal_call` may return true later even if it has not yet. While so, every call
-  /// is classified, which costs as much as sampling saves.
+  /// Returns whether `is_internal_call` can still return true for some call. If so, every call is
+  /// classified, which costs as much as sampling saves.
   static bool may_have_internal_calls() noexcept {
     if constexpr (requires { Config::may_have_internal_calls(); }) {
       return Config::may_have_internal_calls();
@@ -145,16 +145,16 @@ class Recorder {
     return requires(const CallOrigin& origin) { Config::is_internal_call(origin); };
   }
 
-  /// Called only by hooks that receive calls before the tracker starts.
+  /// Runs once; only for hooks that receive calls before the tracker starts.
   static void on_first_call() noexcept {
     in_first_call_ = true;
     if constexpr (requires { Config::on_first_call(); }) Config::on_first_call();
     in_first_call_ = false;
   }
-  /// Whether the first hooked call is running, so nothing was allocated before.
+  /// Returns whether the first hooked call is running, so that no block exists yet.
   static bool in_first_call() noexcept { return in_first_call_; }
 
-  // `EventSink`, `SkippingSink` and `TimingSink`.
+  // Implementations of `EventSink`, `SkippingSink` and `TimingSink`.
 
   static constexpr bool leaves_errno_alone = true;
 
@@ -220,7 +220,7 @@ class Recorder {
     if (stats != nullptr) stats->last.note_free(block.pointer, scope.thread()->generation);
   }
 
-  // Mappings bypass the queue.
+  // Events of mappings, which bypass the queue.
 
   static void on_map(const MappingEvent& event) noexcept {
     if (!records_mappings()) return;
@@ -260,7 +260,7 @@ class Recorder {
   static void on_modules_unloading() noexcept { modules_.update(); }
   static void on_modules_unloaded() noexcept { modules_.on_modules_unloaded(); }
 
-  /// Also times internal calls.
+  /// Starts timing a call. Internal calls are timed, too.
   ALLOCTAP_ALWAYS_INLINE static const TimedCall* begin_timing(AllocatorCall call,
                                                               std::size_t bytes) noexcept
     requires TimingObserver<typename Config::Observers>
@@ -276,12 +276,12 @@ class Recorder {
     Config::Observers::end_timing(timed, Config::Tags::current(*scope.thread()));
   }
 
-  // Functions for derived recorders and the parts.
+  // Functions for derived recorders and for the parts of the recorder.
 
   /// Returns the calling thread's stats, created if needed; nullptr if out of memory.
   static ThreadStats* mine() noexcept { return threads_.mine(); }
 
-  /// Returns `stats_for` of the calling thread, for callers outside a recording scope.
+  /// Returns `stats_for` the calling thread, for callers that are not in a recording scope.
   static ThreadStats* stats_outside(const CallOrigin& origin) noexcept {
     const RecordingScope scope;
     return stats_for(scope.thread(), origin);
@@ -308,7 +308,7 @@ class Recorder {
   static constexpr bool kNotifies = Notifier::kNotifies;
   static constexpr bool kHasQueue = !std::is_same_v<typename Config::Queue, DirectQueue>;
 
-  /// Whether events need not save errno: most make no call that changes it, and slow paths save it.
+  /// Whether events need not save errno, because only slow paths may change it, and those save it.
   static constexpr bool kCallsLeaveErrnoAlone = !kNotifies && requires {
     requires Queue::leaves_errno_alone;
     requires Meta::leaves_errno_alone;
@@ -317,11 +317,11 @@ class Recorder {
   using EventScope =
       std::conditional_t<kCallsLeaveErrnoAlone, RecordingScope, ErrnoSafeRecordingScope>;
 
-  /// Whether a free is looked up before its origin is classified: recorded blocks are the
-  /// program's.
+  /// Whether a free is looked up before its origin is classified. A recorded block is never
+  /// internal, so only frees of unknown blocks need classification.
   static constexpr bool kFiltersUnknownFrees = !kNotifies && !kHasQueue;
 
-  // The contents of the tables.
+  // Iteration over the tables.
 
   static void for_each_live(RecordedData::BlockVisitor visit) noexcept {
     if (samples()) return sampled_heap_.for_each_live(visit);
@@ -345,13 +345,13 @@ class Recorder {
     return view;
   }
 
-  /// Whether the policy samples now. Constant false if it never does, which removes the sampled
-  /// heap.
+  /// Returns whether the session samples. Constant false if the policy never samples, so that the
+  /// sampled heap is compiled out.
   ALLOCTAP_ALWAYS_INLINE static bool samples() noexcept { return kMaySample && mode_.samples(); }
 
   // The path of an event.
 
-  /// Not inlined, so that skipped calls need few registers.
+  /// Not inlined, so that the fast path of skipped calls needs few registers.
   ALLOCTAP_NOINLINE static void allocate_or_sample(const AllocationEvent& event) noexcept {
     if (samples()) return sampled_heap_.apply(event);
     allocate(event);
@@ -365,7 +365,7 @@ class Recorder {
   }
 
   ALLOCTAP_ALWAYS_INLINE static void deallocate(void* pointer, const CallOrigin& origin) noexcept {
-    // The allocator is about to write to the block: prefetches it during the lookup.
+    // The allocator is about to write to the freed block, so prefetch it during the lookup.
     ALLOCTAP_PREFETCH_FOR_WRITING(pointer);
     const EventScope scope;
     ThreadStats* stats = kFiltersUnknownFrees ? stats_unfiltered(scope.thread(), origin)
@@ -396,7 +396,7 @@ class Recorder {
     allocate(*scope.thread(), *stats, event);
   }
 
-  /// Slow path: recording is paused, or the policy decides on each allocation.
+  /// Slow path: recording is paused, or the policy must decide about each allocation.
   ALLOCTAP_NOINLINE static void allocate_selected(ThreadState& thread, ThreadStats& stats,
                                                   const AllocationEvent& event) noexcept {
     if (is_internal_call(event.origin)) return;
@@ -423,8 +423,8 @@ class Recorder {
     allocate_uncached(thread, stats, copy_of(event), recalled, expected);
   }
 
-  /// Slow path: the stack is not cached, or has no entry at its cached place. Internal calls return
-  /// before their stack is cached. Takes a copy of the event: the caller's is in registers.
+  /// Slow path: the stack is not cached, or its cached slot has no entry. Does not cache stacks of
+  /// internal calls. Gets a copy of the event, because the caller's is in registers.
   template <class Expected>
   ALLOCTAP_NOINLINE static void allocate_uncached(ThreadState& thread, ThreadStats& stats,
                                                   const AllocationEvent& event,
@@ -443,8 +443,8 @@ class Recorder {
     allocate_first(thread, stats, event, identified);
   }
 
-  /// Slow path: the thread's first allocation with that stack. Stacks that could not be interned
-  /// share one entry, so that interning is retried next time.
+  /// Slow path: the thread's first allocation with this stack. All stacks that could not be
+  /// interned share one entry, so that the next allocation tries to intern again.
   ALLOCTAP_NOINLINE static void allocate_first(ThreadState& thread, ThreadStats& stats,
                                                const AllocationEvent& event,
                                                const IdentifiedStack& identified) noexcept {
@@ -453,7 +453,7 @@ class Recorder {
     record(thread, event, stats, stack, stats.stacks.find_or_add(hash, stack));
   }
 
-  /// Counts an allocation and passes it on; `entry` is nullptr if there was no memory for it.
+  /// Counts an allocation and stores its record; `entry` is nullptr if its stack cannot be counted.
   template <class Expected = std::nullptr_t>
   ALLOCTAP_ALWAYS_INLINE static void record(ThreadState& thread, const AllocationEvent& event,
                                             ThreadStats& stats, StackId stack,
@@ -475,10 +475,10 @@ class Recorder {
     }
   }
 
-  // The stats of a thread.
+  // Access to the stats of a thread.
 
-  /// Returns the stats of `thread`, in its recording scope. Returns nullptr if `thread` is null, if
-  /// out of memory, or for an internal call.
+  /// Returns the stats of `thread`, which is in a recording scope. Returns nullptr if `thread` is
+  /// null, if out of memory, or for an internal call.
   ALLOCTAP_ALWAYS_INLINE static ThreadStats* stats_for(ThreadState* thread,
                                                        const CallOrigin& origin) noexcept {
     if (is_internal_call(origin)) return nullptr;
@@ -489,15 +489,15 @@ class Recorder {
     return stats;
   }
 
-  /// Like `stats_for`, but does not classify the call if the thread has stats: the caller does,
-  /// later.
+  /// Like `stats_for`, but does not classify the call if the thread already has stats: the caller
+  /// must classify it later.
   ALLOCTAP_ALWAYS_INLINE static ThreadStats* stats_unfiltered(ThreadState* thread,
                                                               const CallOrigin& origin) noexcept {
     ThreadStats* stats = thread == nullptr ? nullptr : threads_.get_if_exists(*thread);
     return stats != nullptr ? stats : make_stats(thread, origin);
   }
 
-  /// Takes a copy of the origin, so that callers can keep it in registers.
+  /// Takes the origin by value, so that callers can keep their own in registers.
   ALLOCTAP_NOINLINE static ThreadStats* make_stats(ThreadState* thread,
                                                    CallOrigin origin) noexcept {
     return stats_for(thread, origin);
@@ -507,7 +507,7 @@ class Recorder {
     if (!is_internal_call(origin)) ++stats.events.unmatched_frees;
   }
 
-  // Stacks.
+  // Capture and interning of stacks.
 
   ALLOCTAP_ALWAYS_INLINE static void count_incomplete(ThreadStats& stats,
                                                       const CapturedStack& stack) noexcept {
@@ -523,7 +523,7 @@ class Recorder {
     if (stack.truncated) ++stats.events.truncated_stacks;
   }
 
-  /// Returns the stack of a call if the capture has it cached; else nullptr.
+  /// Returns the stack of a call if the stack capture has cached it; otherwise nullptr.
   ALLOCTAP_ALWAYS_INLINE static RememberedStack* recall(ThreadState& thread, ThreadStats& stats,
                                                         const CallOrigin& origin) noexcept {
     if constexpr (RecallingStackCapture<Stack>) {
@@ -535,8 +535,8 @@ class Recorder {
     }
   }
 
-  /// Returns the stack of a call for which `recall` returned `recalled`. The caller counts
-  /// incomplete stacks: a copy of the result here would stall on store forwarding.
+  /// Returns the stack of a call; `recalled` is what `recall` returned for it. The caller counts
+  /// incomplete stacks, because a copy of the result here would stall on store forwarding.
   ALLOCTAP_ALWAYS_INLINE static IdentifiedStack identify_uncached(
       ThreadState& thread, const CallOrigin& origin, RememberedStack* recalled) noexcept {
     if constexpr (RecallingStackCapture<Stack>) {
@@ -546,8 +546,8 @@ class Recorder {
     }
   }
 
-  /// Returns the hash of a stack with its owner. The capture caches the hash of the frames alone,
-  /// so a change of tag does not invalidate its cache.
+  /// Returns the hash of a stack with its current owner. The capture caches the hash of the frames
+  /// alone, so that a change of tag does not invalidate the cache.
   ALLOCTAP_ALWAYS_INLINE static decltype(auto) hash_of(const ThreadState& thread,
                                                        const StackHash& frames) noexcept {
     if constexpr (kHasNoOwners<Tags>) {
@@ -565,9 +565,9 @@ class Recorder {
     return stacks_.intern_program(hash, frames_of<Stack>(thread, identified), owner);
   }
 
-  // Dispatch to the container, or to the queue in front of it.
+  // Dispatch of records to the container, directly or by the queue.
 
-  /// Starts the lookup for a new block before its stack is known, to overlap cache misses.
+  /// Starts the index lookup of a new block before its stack is known, to overlap cache misses.
   ALLOCTAP_ALWAYS_INLINE static auto expect(const void* pointer) noexcept {
     if constexpr (!kHasQueue && requires { Blocks::expect(pointer); }) {
       return Blocks::expect(pointer);
@@ -636,7 +636,7 @@ class Recorder {
     return nullptr;
   }
 
-  /// The hash of `kStackNotTaken`.
+  /// The hash under which `kStackNotTaken` is counted.
   static constexpr StackHash kHashOfNotTaken{.first = 1, .second = 1};
 
   static inline constinit RecordingMode mode_;

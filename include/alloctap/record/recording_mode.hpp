@@ -1,4 +1,4 @@
-/// The session state that decides whether an allocation takes the fast path: pauses and sampling.
+/// Session state that decides whether an allocation takes the fast path: pauses and sampling.
 #pragma once
 
 #include <atomic>
@@ -6,33 +6,33 @@
 
 namespace alloctap {
 
-/// A state word. Its lower half is 0 if allocations take the fast path: the policy need not be
-/// asked, recording is not paused, and nothing is sampled. Its upper half is the session number.
+/// A state word. Its lower half is 0 if allocations take the fast path: recording is not paused,
+/// and the sampling policy records everything with its stack. Its upper half is the session number.
 /// Thread-safe, lock-free; queries run inside malloc.
 class RecordingMode {
  public:
   constexpr RecordingMode() noexcept = default;
 
-  /// Starts a session without pauses. `ask`: the policy decides on each allocation. `samples`: only
-  /// some allocations are recorded.
+  /// Starts a session without pauses. `ask` is true if the policy must decide about each
+  /// allocation, `samples` if only some allocations are recorded.
   void begin(bool ask, bool samples) noexcept {
     const std::uint64_t bits = samples ? kSamples | kRuns : ask ? kAsk : 0;
     word_.store(next_session() | bits, std::memory_order_relaxed);
   }
 
-  /// Ends the session. Reports still see whether it sampled.
+  /// Ends the session. Later reports can still read whether the session sampled.
   void end() noexcept {
     const std::uint64_t bits = word_.load(std::memory_order_relaxed) & (kSamples | kAsk);
     word_.store(next_session() | bits, std::memory_order_relaxed);
   }
 
-  /// Pauses recording until `resume` was called as often as `pause`.
+  /// Pauses recording. Pauses nest: each needs its own `resume`.
   void pause() noexcept {
     pauses_.fetch_add(1, std::memory_order_relaxed);
     word_.fetch_add(kOnePause, std::memory_order_relaxed);
   }
 
-  /// Ends one pause; does nothing if recording is not paused.
+  /// Ends one pause; has no effect if recording is not paused.
   void resume() noexcept {
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     while (has_pause(word) &&
@@ -50,16 +50,16 @@ class RecordingMode {
     return (word_.load(std::memory_order_relaxed) & kSamples) != 0;
   }
 
-  /// Returns the state word. Never 0; differs between sessions, and between paused and not paused.
+  /// Returns the state word. Never 0. Differs between sessions, and if recording is paused.
   [[nodiscard]] std::uint64_t word() const noexcept {
     return word_.load(std::memory_order_relaxed);
   }
-  /// Whether `word` is that of a running session that samples and is not paused.
+  /// Returns whether `word` means: a session that samples is running, and recording is not paused.
   [[nodiscard]] static constexpr bool only_samples(std::uint64_t word) noexcept {
     return static_cast<std::uint32_t>(word) == (kSamples | kRuns);
   }
 
-  /// Returns the number of pauses in all sessions.
+  /// Returns the number of calls of `pause` in all sessions.
   [[nodiscard]] std::uint64_t pauses() const noexcept {
     return pauses_.load(std::memory_order_relaxed);
   }

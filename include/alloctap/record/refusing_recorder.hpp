@@ -15,8 +15,8 @@
 
 namespace alloctap {
 
-/// The `RefusingSink` of a tracker whose `Config::Failures` has failures. Extends the recorder
-/// `Base`. Treats internal calls (`Config::is_internal_call`) as the tracker's own.
+/// The `RefusingSink` of a tracker whose `Config::Failures` injects failures. Extends the recorder
+/// `Base`. Passes internal calls (`Config::is_internal_call`) on as the tracker's own (`is_own`).
 template <class Config, class Base>
 class RefusingRecorder : public Base {
  public:
@@ -56,7 +56,7 @@ class RefusingRecorder : public Base {
       .tag = &tag, .tag_around = &tag_around, .stack = &stack, .passes = &passes};
 };
 
-/// `Base`, extended by failure injection if `Config` uses it.
+/// `Base`, extended by failure injection if the config enables that.
 template <class Config, class Base>
 using WithFailures =
     std::conditional_t<Config::Failures::kFails, RefusingRecorder<Config, Base>, Base>;

@@ -10,28 +10,29 @@
 
 namespace alloctap {
 
-/// Exact counts of a thread's calls, sampled or not. Only its thread writes them, in or out of a
-/// recording scope; other threads may read the numbers at any time.
+/// Exact counts of one thread's calls, whether sampled or not. Only that thread writes them, inside
+/// malloc, even outside recording scopes. Other threads may read the numbers at any time.
 class SampledCalls {
  public:
-  /// Initializes for a thread that has not allocated yet. `countdown` must outlive this; only
-  /// `count_skipped` and the thread's policy lower it. `generation` is that of the `ThreadState`.
+  /// Initializes the counters of a thread that has not allocated yet. `countdown` must outlive them
+  /// and is decreased only by `count_skipped` and the policy. `generation` is that of the
+  /// `ThreadState`.
   void begin(std::uint64_t& countdown, std::uint32_t generation) noexcept {
     countdown_ = &countdown;
     last_ = nullptr;
     generation_ = generation;
   }
 
-  /// Whether `begin` was called for the current owner of the `ThreadState`.
+  /// Returns whether `begin` was called for the current owner of the `ThreadState`.
   [[nodiscard]] bool has_begun(std::uint32_t generation) const noexcept {
     return countdown_ != nullptr && generation_ == generation;
   }
 
-  /// Counts an unsampled allocation and subtracts it from the countdown. Returns false without
-  /// effect if `bytes` exceeds the countdown or is 0.
+  /// Counts an unsampled allocation and subtracts its size from the countdown. Returns false
+  /// without effect if `bytes` is 0 or exceeds the countdown.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool count_skipped(const void* block,
                                                           std::uint64_t bytes) noexcept {
-    // Loads once: a signal handler that counts in between must not make the subtraction wrap.
+    // Loads once, because a signal handler may count in between; the subtraction must not wrap.
     const std::atomic_ref countdown(*countdown_);
     const std::uint64_t left = countdown.load(std::memory_order_relaxed);
     if (bytes - 1 >= left) [[unlikely]] {
@@ -48,11 +49,11 @@ class SampledCalls {
     last_ = block;
   }
 
-  /// Marks the last counted allocation as a sample.
+  /// Marks the last counted allocation as sampled.
   void note_sample() noexcept { last_ = mark_of_sample(last_); }
 
-  /// Counts the free of `block` (not null) as temporary (see `LastAllocation`), if it is the
-  /// thread's last allocation and not a sample. Otherwise returns false without effect.
+  /// Counts the free of `block` (not null) as temporary if `block` is the thread's last allocation
+  /// (`LastAllocation`) and unsampled. Otherwise returns false without effect.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool count_skipped_temporary(const void* block) noexcept {
     if (last_ != block) return false;
     last_ = nullptr;
@@ -60,12 +61,12 @@ class SampledCalls {
     return true;
   }
 
-  /// Counts any other free.
+  /// Counts the free of a block that is not the thread's last allocation.
   ALLOCTAP_ALWAYS_INLINE void count_lasting() noexcept { arch::add_to_own(lasting_, 1); }
   void uncount_lasting() noexcept { arch::add_to_own(lasting_, ~std::uint64_t{0}); }
 
-  /// Reclassifies a free, counted as lasting, as temporary if `block` is the thread's last
-  /// allocation, sample or not. Returns whether it did.
+  /// Counts a free as temporary instead of lasting if `block` is the thread's last allocation,
+  /// whether sampled or not. Returns false without effect if it is another block.
   bool count_temporary(const void* block) noexcept {
     if (last_ != block && last_ != mark_of_sample(block)) return false;
     last_ = nullptr;
@@ -92,8 +93,8 @@ class SampledCalls {
     return counter.load(std::memory_order_relaxed);
   }
 
-  /// Returns a value that is no block's address, so that the comparison with `last_` also rejects
-  /// samples.
+  /// Returns the complement of a sampled block's address. It equals no block's address, so
+  /// comparing `last_` with a block also rejects samples.
   static const void* mark_of_sample(const void* block) noexcept {
     return reinterpret_cast<const void*>(~reinterpret_cast<std::uintptr_t>(block));
   }

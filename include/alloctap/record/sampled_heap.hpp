@@ -19,17 +19,17 @@
 
 namespace alloctap {
 
-/// The samples, weighted by `Sampling`, and the estimates per stack. Samples bypass the queue: they
-/// are few, and a free must find out at once whether its block is one. They have their own index,
-/// because they lie far apart. Used only in sessions that sample.
+/// The sampled blocks, weighted by `Sampling`, and the per-stack estimates. Samples bypass the
+/// queue, because they are few and a free must learn at once whether its block is sampled. They
+/// have a hash index, because they lie far apart. Used only in sessions that sample.
 ///
-/// `try_skip` is the whole cost of an unsampled call. It writes only thread-local memory, reads one
-/// byte of a rarely written filter, never waits for a snapshot, and is inlined into the hooked
-/// function. A thread's first call always goes through `apply`. So do all calls while internal ones
-/// are possible: only `apply` classifies them.
+/// `try_skip` and `try_skip_free` are the whole cost of an unsampled call. They are inlined into
+/// the hooked function, write only thread-local memory, read one byte of a rarely written filter,
+/// and never wait for a snapshot. A thread's first call goes through `apply`. While internal calls
+/// are possible all calls do, because only `apply` classifies them.
 ///
-/// `Recorder` is the owner: it has the stats and the mode, and captures stacks. Thread-safe; runs
-/// inside malloc. Initialized by zeros alone, so that its 4 MiB are in .bss; never destroyed.
+/// `Recorder` provides the stats and the mode, and captures stacks. Thread-safe; runs inside
+/// malloc. Zero-initialized, so that its 4 MiB are in .bss; never destroyed.
 template <class Recorder, SamplingPolicy Sampling>
 class SampledHeap {
  public:
@@ -49,7 +49,7 @@ class SampledHeap {
     return true;
   }
 
-  /// Slow path: handles what `try_skip` rejects.
+  /// Slow path: records or counts an allocation that `try_skip` rejected.
   ALLOCTAP_NOINLINE void apply(const AllocationEvent& event) noexcept {
     const os::ErrnoGuard preserve_error;
     SampledCalls* calls = calls_for(event.origin);
@@ -108,14 +108,14 @@ class SampledHeap {
     }
   };
 
-  /// The calling thread's counters. It may skip calls only while `RecordingMode::word` equals
+  /// The calling thread's counters. Calls may be skipped only while `RecordingMode::word` equals
   /// `when`.
   struct Skipping {
     std::uint64_t when = 0;
     SampledCalls* calls = nullptr;
   };
 
-  /// Returns the calling thread's instance.
+  /// Returns the calling thread's `Skipping`.
   ALLOCTAP_ALWAYS_INLINE static Skipping& mine() noexcept {
     return os::ThreadLocal<Skipping, SampledHeap>::mine();
   }
@@ -162,7 +162,7 @@ class SampledHeap {
     Recorder::Blocks::template count_allocation<Weighted>(record, outcome);
   }
 
-  /// Removes and returns the record of a sample; `stack` is `kNoStackId` if `block` is no sample.
+  /// Removes and returns the record of a block; `stack` is `kNoStackId` if it is not sampled.
   BlockRecord take(void* block) noexcept {
     if (!recorded_.may_hold(block)) return {};
     const RecordingScope section;
@@ -177,7 +177,7 @@ class SampledHeap {
     estimates_.add_temporary(record.stack, Sampling::weight(record.size));
   }
 
-  /// A countdown of 0, which lets no call be skipped and so is never written.
+  /// A countdown that is always 0, so no call is skipped and nothing is subtracted from it.
   static inline constinit std::uint64_t stops_everything_ = 0;
 
   AddressFilter recorded_;

@@ -1,4 +1,4 @@
-/// Per-thread counters: events, allocations and frees by stack.
+/// Per-thread counters: of events, and of allocations and frees per stack.
 #pragma once
 
 #include <array>
@@ -19,19 +19,18 @@
 
 namespace alloctap {
 
-/// The stacks that one thread has allocated from, with counters that only this thread writes.
-/// Entries are in the order of first use, so those of one program phase are adjacent; a small hash
-/// table finds them.
+/// The stacks that one thread has allocated from, with their counters. Entries are in the order of
+/// first use, so stacks of one program phase are adjacent. A small hash table finds them.
 ///
-/// Used by its thread, inside malloc; other threads may call `for_each` while the world is stopped.
-/// Not movable, never destroyed.
+/// The owning thread uses it inside malloc. Other threads may call `for_each` while the world is
+/// stopped. Not movable, never destroyed.
 class StackTotals {
  public:
-  /// Half a cache line. An entry whose counter is full is retired (`retire`): a stack may have
-  /// several entries, to be summed.
+  /// The counters of one stack, in half a cache line. If a counter is full, the entry is retired
+  /// (`retire`) and the stack gets another. Readers sum up all entries of a stack.
   struct Entry {
     std::uint64_t hash = 0;
-    /// Together with `hash`, 96 bits of the `StackHash`, enough to identify a stack.
+    /// The other part of the hash. With `hash` it has 96 bits, enough to identify a stack.
     std::uint32_t check = 0;
     StackId stack = kNoStackId;
     std::uint64_t allocated_bytes = 0;
@@ -44,16 +43,16 @@ class StackTotals {
   StackTotals(const StackTotals&) = delete;
   StackTotals& operator=(const StackTotals&) = delete;
 
-  /// Returns the entry at `place` if it is that of `hash`; else nullptr. `place` is a hint from
-  /// `find` and may be any number. Valid until `add`.
+  /// Returns the entry in slot `place` if its hash is `hash`; otherwise nullptr. `place` is a hint
+  /// from `find` and may be any number. The result is valid until `add`.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Entry* find_at(std::uint32_t place,
                                                       const StackHash& hash) noexcept {
     Entry& entry = entries_.load(std::memory_order_relaxed)[place & mask_];
     return is_of(entry, hash) ? &entry : nullptr;
   }
 
-  /// Returns the entry of `hash`; nullptr if this thread has none. Valid until `add`. `place`, if
-  /// not null, is a hint that is tried first and updated; it may be any number. A correct hint
+  /// Returns the entry of `hash`; nullptr if this thread has none. The result is valid until `add`.
+  /// If not null, `place` has a hint, any number, which is tried first and updated. A correct hint
   /// costs one comparison and no branch misprediction.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Entry* find(const StackHash& hash,
                                                    std::uint32_t* place = nullptr) noexcept {
@@ -70,7 +69,7 @@ class StackTotals {
     return &entries[number];
   }
 
-  /// Adds an entry for `stack`, which has none; returns nullptr if out of memory.
+  /// Adds an entry for a stack without one. Returns nullptr if out of memory.
   [[nodiscard]] Entry* add(const StackHash& hash, StackId stack) noexcept;
 
   /// Returns the entry of `stack`, added if needed; nullptr if out of memory.
@@ -84,11 +83,11 @@ class StackTotals {
     }
   }
 
-  /// Marks an allocation, already counted, as temporary.
+  /// Counts an already counted allocation as temporary, too.
   static void count_temporary(Entry& entry) noexcept { ++entry.temporary_allocations; }
 
-  /// Makes `find` miss the stacks for which `is_retired(StackId)`. Other threads may call it while
-  /// the world is stopped.
+  /// Invalidates the hashes of stacks for which `is_retired(StackId)` returns true, so that `find`
+  /// misses them. Other threads may call this while the world is stopped.
   template <class IsRetired>
   void forget_stacks(IsRetired&& is_retired) noexcept {
     for (Entry& entry : used_entries()) {
@@ -99,7 +98,7 @@ class StackTotals {
     }
   }
 
-  /// Calls `visit(StackId, const AllocationTotals&)`, for some stacks more than once.
+  /// Calls `visit(StackId, const AllocationTotals&)` for each entry; some stacks have several.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const Entry& entry : used_entries()) {
@@ -121,17 +120,17 @@ class StackTotals {
     return static_cast<std::uint32_t>(hash.second >> 32);
   }
 
-  /// Keeps the counts under a hash that no stack has, so that the stack's next allocation starts a
-  /// new entry.
+  /// Replaces the entry's hash by one that no stack has, so that the stack's next allocation adds a
+  /// new entry. The counts stay.
   ALLOCTAP_NOINLINE static void retire(Entry& entry) noexcept { entry.hash = ~entry.hash; }
 
-  /// Loads in the reverse order of the stores in `add`.
+  /// Loads in the reverse order of the stores in `add`, so that the array has all `used` entries.
   [[nodiscard]] std::span<Entry> used_entries() const noexcept {
     const std::size_t used = used_.load(std::memory_order_acquire);
     return {entries_.load(std::memory_order_acquire) + 1, used};
   }
 
-  /// Returns the capacity to grow to. Quadruples while small, because growing touches all pages
+  /// Returns the capacity to grow to. Small arrays quadruple, because each growth touches all pages
   /// again.
   [[nodiscard]] std::size_t next_capacity() const noexcept {
     constexpr std::size_t kSmallBytes = 2 * 1024 * 1024;
@@ -139,10 +138,10 @@ class StackTotals {
     return capacity * (capacity * sizeof(Entry) < kSmallBytes ? 4 : 2);
   }
 
-  /// Grows to `capacity` entries, including the unused entry 0. Returns false if out of memory.
+  /// Grows to `capacity` entries, counting the unused entry 0. Returns false if out of memory.
   bool grow(std::size_t capacity) noexcept;
 
-  /// Entry 0 is unused.
+  /// Element 0 is unused.
   std::atomic<Entry*> entries_{nullptr};
   std::size_t mask_ = kFirstCapacity - 1;
   std::atomic<std::size_t> used_{0};
@@ -150,18 +149,18 @@ class StackTotals {
   std::array<Entry, kFirstCapacity> first_{};
 };
 
-/// Freed blocks by stack. Live blocks by stack are all threads' `StackTotals` minus all threads'
-/// `FreedTotals`, so no walk over the heap is needed.
+/// Freed blocks per stack. The live blocks of a stack are all threads' `StackTotals` minus all
+/// threads' `FreedTotals`, so that no walk over the heap is needed.
 ///
-/// A two-level array by StackId, whose pieces are allocated on demand. Ids are assigned in the
-/// order of first use, so the stacks of one program phase are adjacent.
+/// A two-level array indexed by StackId. Its second-level arrays are allocated on demand. Ids are
+/// assigned in the order of first use, so stacks of one program phase are adjacent.
 ///
-/// Used by its thread, inside malloc; other threads may call `for_each` while the world is stopped.
-/// Not movable, never destroyed.
+/// The owning thread uses it inside malloc. Other threads may call `for_each` while the world is
+/// stopped. Not movable, never destroyed.
 class FreedTotals {
  public:
   struct Entry {
-    /// Wraps below 0 if more was uncounted than counted.
+    /// Wraps below 0 if this thread uncounted more blocks than it counted.
     std::uint64_t blocks = 0;
     std::uint64_t bytes = 0;
   };
@@ -175,12 +174,12 @@ class FreedTotals {
     add(stack, 1, bytes);
   }
 
-  /// Undoes `count`, possibly of another thread.
+  /// Undoes a `count`, which another thread may have made.
   void uncount(StackId stack, std::uint64_t bytes) noexcept {
     add(stack, ~std::uint64_t{0}, ~bytes + 1);
   }
 
-  /// Returns false if a count was lost because the thread was out of memory.
+  /// Returns false if this thread ever lost a count because memory ran out.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
   /// Calls `visit(StackId, const Entry&)` for each stack with counts.
@@ -227,21 +226,21 @@ class FreedTotals {
   bool complete_ = true;
 };
 
-/// Event counts since the start, except for those kept per stack.
+/// Event counts since the start, except for the counts per stack.
 struct EventCounters {
-  /// Counted only while no policy samples.
+  /// Counted only in sessions that do not sample.
   std::uint64_t allocations = 0;
   std::uint64_t allocated_bytes = 0;
-  /// Frees of known blocks.
+  /// Frees of blocks that the tracker recorded.
   std::uint64_t deallocations = 0;
   std::uint64_t unmatched_frees = 0;
-  /// Live blocks whose address was allocated again: their free was not seen.
+  /// Recorded blocks whose address was allocated again, because their free was not observed.
   std::uint64_t unseen_frees = 0;
   /// Events and records lost because the tracker was out of memory.
   std::uint64_t dropped = 0;
   /// Captured stacks whose unwinding ended before the outermost frame.
   std::uint64_t failed_unwinds = 0;
-  /// Captured stacks with frames unwound by frame pointers, for lack of unwind tables.
+  /// Captured stacks with frames unwound by frame pointers because they lack unwind tables.
   std::uint64_t frame_pointer_unwinds = 0;
   /// Captured stacks deeper than the frame limit.
   std::uint64_t truncated_stacks = 0;
@@ -260,8 +259,8 @@ struct EventCounters {
   }
 };
 
-/// A thread's call counters while no policy samples. Only its thread writes them; other threads may
-/// read them at any time, and the loads keep their order.
+/// A thread's call counters in sessions that do not sample. Only that thread writes them. Other
+/// threads may read them at any time; acquire loads keep the reads in program order.
 class RecordedCalls {
  public:
   ALLOCTAP_ALWAYS_INLINE void count_allocation(std::uint64_t bytes) noexcept {
@@ -289,12 +288,12 @@ class RecordedCalls {
   Counter deallocations_{0};
 };
 
-/// The thread's last allocation, until it is freed or replaced. Freeing it now makes it a temporary
-/// allocation, as in heaptrack.
+/// The thread's last allocation, until it is freed or another allocation replaces it. If it is
+/// freed before that, it is a temporary allocation, as in heaptrack.
 class LastAllocation {
  public:
-  /// `entry` counts its stack; nullptr if it was not counted. `generation` is that of the
-  /// `ThreadState`: a new owner of the state has not allocated yet.
+  /// `entry` counts the block's stack; nullptr if it was not counted. `generation` is that of the
+  /// `ThreadState`, because a new owner of the state has not allocated yet.
   void remember(const void* block, StackTotals::Entry* entry, std::uint32_t generation) noexcept {
     block_ = block;
     generation_ = generation;
@@ -303,7 +302,7 @@ class LastAllocation {
 
   void forget() noexcept { entry_ = nullptr; }
 
-  /// Counts `block` as temporary if it is the last allocation.
+  /// Counts `block` as temporary if it is the thread's last allocation.
   ALLOCTAP_ALWAYS_INLINE void note_free(const void* block, std::uint32_t generation) noexcept {
     if (block_ != block || entry_ == nullptr || generation_ != generation) return;
     StackTotals::count_temporary(*entry_);
@@ -311,17 +310,17 @@ class LastAllocation {
   }
 
  private:
-  // The pointers are not adjacent: GCC would merge them into one vector store, which is slower than
-  // two.
+  // The pointers are not adjacent, because GCC would merge their stores into one vector store,
+  // which is slower than two.
   const void* block_ = nullptr;
   std::uint32_t generation_ = 0;
   StackTotals::Entry* entry_ = nullptr;
 };
 
-/// The old address range of a block that is being reallocated, while no record covers it.
-/// Meaningless after the call.
+/// The old address range of a block that is being reallocated, while no record covers that range.
+/// Meaningless after the reallocation.
 struct MovedBlock {
-  /// `bytes` before the record is removed, which may block.
+  /// The value of `bytes` before the record is removed. The removal may block on a lock.
   static constexpr std::size_t kNotKnownYet = ~std::size_t{0};
 
   void begin(const void* block) noexcept {
@@ -333,11 +332,11 @@ struct MovedBlock {
   std::size_t bytes = 0;
 };
 
-/// All counters of one thread in one tracker. Only the thread writes them, inside malloc; others
-/// read while the world is stopped. Only members that others may read at any time are atomic. Not
-/// movable.
+/// All counters of one thread in one tracker. Only that thread writes them, inside malloc. Other
+/// threads read them while the world is stopped; members that they may read at any time are atomic.
+/// Not movable.
 struct ThreadStats {
-  /// Returns everything that is counted while no policy samples.
+  /// Returns all counts of sessions that do not sample.
   [[nodiscard]] EventCounters counters() const noexcept {
     EventCounters sum = events;
     sum.allocations += recorded.allocations();
@@ -346,11 +345,11 @@ struct ThreadStats {
     return sum;
   }
 
-  /// The next in the list of `ThreadStatsTable::join`.
+  /// The next element of the list that `ThreadStatsTable::join` makes.
   ThreadStats* next = nullptr;
   LiveBytes::Share live;
   RecordedCalls recorded;
-  /// Rare events; the fields that `recorded` counts stay 0.
+  /// Counts of rare events. The fields that `recorded` counts stay 0.
   EventCounters events;
   LastAllocation last;
   SampledCalls calls;

@@ -14,8 +14,8 @@
 namespace alloctap {
 
 /// One `ThreadStats` per thread, plus process-wide counts. Each thread writes only its own stats,
-/// so no two threads write one cache line. Arena memory; constant-initialized, never destroyed.
-/// Runs inside malloc unless stated otherwise.
+/// so no two threads write one cache line. The stats are arena memory. Constant-initialized, never
+/// destroyed. Runs inside malloc unless stated otherwise.
 class ThreadStatsTable {
  public:
   constexpr ThreadStatsTable() noexcept = default;
@@ -30,27 +30,27 @@ class ThreadStatsTable {
     return thread == nullptr ? nullptr : of(*thread);
   }
 
-  /// Returns the calling thread's stats; nullptr if they were not created.
+  /// Returns the stats of `thread`; nullptr if they were not created.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE ThreadStats* get_if_exists(
       const ThreadState& thread) const noexcept {
     return static_cast<ThreadStats*>(slot_.get(thread));
   }
 
-  /// Adds new `stats` that are never destroyed and belong to no thread.
+  /// Adds `stats` to the list without assigning them to a thread. They must never be destroyed.
   void join(ThreadStats& stats) noexcept;
 
   using Visitor = FunctionRef<void(ThreadStats&, const ThreadState&)>;
 
-  /// Visits the stats of each thread, ended ones included. The caller has stopped the world.
+  /// Visits the stats of each thread, even if it has ended. The caller has stopped the world.
   void for_each(Visitor visit) noexcept;
 
-  /// Visits all stats that have joined. Threads may run meanwhile, if `visit` reads only atomics.
+  /// Visits all stats in the list. Threads may be running if `visit` reads only atomic members.
   void for_each_joined(FunctionRef<void(const ThreadStats&)> visit) const noexcept;
 
-  /// Sums up all threads. The caller has stopped the world.
+  /// Returns the sums over all threads. The caller has stopped the world.
   [[nodiscard]] EventCounters counters() noexcept;
 
-  /// Counts an event lost on a thread without stats.
+  /// Counts an event that was lost because its thread has no stats.
   ALLOCTAP_NOINLINE void count_dropped() noexcept {
     dropped_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -58,7 +58,7 @@ class ThreadStatsTable {
     return dropped_.load(std::memory_order_relaxed);
   }
 
-  /// Returns the live bytes of all threads.
+  /// Returns the counter of live bytes of all threads.
   [[nodiscard]] LiveBytes& live() noexcept { return live_; }
 
  private:

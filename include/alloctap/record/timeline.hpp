@@ -18,20 +18,20 @@
 
 namespace alloctap {
 
-/// Keeps at most `kCapacity` points. When full, removes the point with the smallest distance
-/// between its neighbours relative to its age, so that the spacing grows with age. The first and
-/// the highest point stay. Bounded arena memory. Constant-initialized. Not thread-safe.
+/// Keeps at most `kCapacity` points. When full, removes the point with the smallest ratio of the
+/// distance between its neighbours to its age, so the spacing grows with age. Never removes the
+/// first or the highest point. Bounded arena memory. Constant-initialized. Not thread-safe.
 class TimelineRing {
  public:
   static constexpr std::size_t kCapacity = 1024;
 
-  /// Adds `point`, which is younger than all others. Does nothing if out of memory.
+  /// Adds `point`, which must be later than all others. Has no effect if out of memory.
   void add(const TimelinePoint& point) noexcept {
     if (points_.size() == kCapacity) remove(least_informative(point.time_ns));
     static_cast<void>(points_.push_back(point));
   }
 
-  /// Returns the points by time.
+  /// Returns the points, oldest first.
   [[nodiscard]] const ArenaArray<TimelinePoint>& points() const noexcept { return points_; }
 
  private:
@@ -71,10 +71,10 @@ class TimelineRing {
 class MarkerRing {
  public:
   static constexpr std::size_t kCapacity = 1024;
-  /// Bytes; longer names are cut.
+  /// In bytes; longer names are cut.
   static constexpr std::size_t kLongestName = 111;
 
-  /// Adds a marker. Does nothing if out of memory.
+  /// Adds a marker. Has no effect if out of memory.
   void add(std::int64_t time_ns, std::string_view name) noexcept {
     if (entries_.empty() && !entries_.resize(kCapacity)) return;
     Entry& entry = entries_[added_++ % kCapacity];
@@ -110,14 +110,14 @@ class MarkerRing {
   std::uint64_t added_ = 0;
 };
 
-/// The points and the markers of a session. Control plane; arena memory. Constant-initialized,
+/// The points and the markers of a session, in arena memory. Control plane. Constant-initialized,
 /// never destroyed.
 class Timeline {
  public:
   constexpr Timeline() noexcept = default;
 
-  /// Adds a point for the current heap, see `Tracker::add_timeline_point`. Does nothing while
-  /// another thread starts, stops or dumps.
+  /// Adds a point for the current heap (`Tracker::add_timeline_point`). Has no effect while another
+  /// thread holds the control lock, to start, stop or dump.
   void add_point(const RecordedData& data) noexcept;
   /// Like `add_point`; the caller holds the control lock.
   void add_point_locked(const RecordedData& data) noexcept;
@@ -125,12 +125,12 @@ class Timeline {
   /// Adds a marker. Thread-safe.
   void mark(std::string_view name) noexcept;
 
-  /// Returns the points by time. The caller holds the control lock.
+  /// Returns the points, oldest first. The caller holds the control lock.
   [[nodiscard]] const ArenaArray<TimelinePoint>& points() noexcept {
     return points_.get().points();
   }
 
-  /// Visits the stored markers by time. Returns the number of older, overwritten ones.
+  /// Visits the stored markers, oldest first. Returns the number of overwritten markers.
   std::uint64_t for_each_marker(
       FunctionRef<void(std::int64_t time_ns, std::string_view name)> visit) noexcept;
 

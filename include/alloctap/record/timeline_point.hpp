@@ -16,14 +16,14 @@ struct TimelinePoint {
   std::int64_t time_ns = 0;
   std::uint64_t live_bytes = 0;
   std::uint64_t live_allocations = 0;
-  /// Cumulative: the difference of two points is what was allocated between them.
+  /// Cumulative since the start; the difference of two points is what was allocated between them.
   std::uint64_t allocations = 0;
   std::uint64_t allocated_bytes = 0;
   /// The resident set size of the process, in bytes.
   std::uint64_t resident_bytes = 0;
 };
 
-/// A moment that the program named.
+/// A moment marked and named by the program.
 struct Marker {
   /// Nanoseconds since the Unix epoch.
   std::int64_t time_ns = 0;
@@ -31,24 +31,24 @@ struct Marker {
   std::string_view name;
 };
 
-/// What one stack held at the peak.
+/// The live blocks of one stack at the peak.
 struct PeakStackSummary {
   StackId stack = kNoStackId;
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;
 };
 
-/// A peak snapshot: live bytes by stack when the heap was largest, or within 1 % of it. Arena
-/// memory.
+/// A peak snapshot: live bytes per stack when the heap was largest, or within 1 % of that size.
+/// `stacks` is arena memory.
 struct Peak {
   /// Nanoseconds since the Unix epoch; 0 if no snapshot was taken.
   std::int64_t time_ns = 0;
   /// The sum over `stacks`.
   std::uint64_t live_bytes = 0;
-  /// Every stack that held something, by StackId.
+  /// The stacks with live blocks at the peak, ordered by StackId.
   ArenaArray<PeakStackSummary> stacks;
 
-  /// Returns what `stack` held at the peak.
+  /// Returns the live blocks of `stack` at the peak.
   [[nodiscard]] PeakStackSummary of(StackId stack) const noexcept {
     const PeakStackSummary* found = std::lower_bound(
         stacks.begin(), stacks.end(), stack,

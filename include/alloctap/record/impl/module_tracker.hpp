@@ -24,7 +24,7 @@
 
 namespace alloctap {
 
-/// Returns the module that a notice describes, with its build-id if its headers can be read.
+/// Returns the module described by a loader notice, with its build-id if its headers are readable.
 inline Module module_of(const os::ModuleNotice& notice) noexcept {
   Module module{.start = notice.start, .end = notice.end, .path = notice.path};
   alignas(8) std::array<std::byte, 4096> headers;
@@ -95,7 +95,7 @@ ALLOCTAP_INLINE void ModuleTracker::symbolize(std::span<const CodeAddress> addre
   history_.symbolize(addresses, symbols);
 }
 
-/// Whether the loader gave notice of every module that was unloaded.
+/// Returns whether the loader gave a notice of every unloading.
 ALLOCTAP_INLINE bool ModuleTracker::has_all_notices() noexcept {
   if constexpr (os::kLoaderGivesNotice) {
     return gets_notices_.load(std::memory_order_relaxed) && !tables_.departed->take_overflow();
@@ -103,8 +103,8 @@ ALLOCTAP_INLINE bool ModuleTracker::has_all_notices() noexcept {
   return false;
 }
 
-/// Drops cached unwind rules again before the next module runs: a thread may have unwound through
-/// the old one after its notice.
+/// Drops cached unwind rules at the unloading, and again before the next loaded module runs,
+/// because a thread may have unwound through the old module in between.
 ALLOCTAP_INLINE void ModuleTracker::on_notice(const os::ModuleNotice& notice) noexcept {
   const os::ErrnoGuard preserve_error;
   const ReentrancyGuard guard;
@@ -118,15 +118,15 @@ ALLOCTAP_INLINE void ModuleTracker::on_notice(const os::ModuleNotice& notice) no
     if (!rules_may_be_old_.exchange(false, std::memory_order_relaxed)) return;
     forget_code();
   }
-  // Does not block: the holder of this lock may be waiting for the loader. A thread inside a
-  // recording scope never does, so stopping the world is safe.
+  // Does not block, because the holder of this lock may wait for the loader. No thread waits for
+  // the loader inside a recording scope, so stopping the world is safe.
   if (!control_lock.try_lock()) return;
   retire_departed(kNoticeTimeoutNs);
   control_lock.unlock();
 }
 
-/// Retires the stacks of unloaded modules. Keeps the rest for the next call if the world cannot be
-/// stopped.
+/// Retires the stacks of unloaded modules. If the world cannot be stopped, keeps the remaining
+/// modules for the next call.
 ALLOCTAP_INLINE void ModuleTracker::retire_departed(std::int64_t timeout_ns) noexcept {
   tables_.departed->take([&](const Module& module, StackId before) {
     const bool stopped = ThreadStates::stop_world(timeout_ns);
@@ -143,8 +143,8 @@ ALLOCTAP_INLINE void ModuleTracker::retire(const Module& module) noexcept {
   if (unloaded != nullptr) name(*unloaded);
 }
 
-/// Retires the stacks before `end` with addresses in `module`; returns nullptr if none has any. The
-/// world is stopped.
+/// Retires the stacks with ids before `end` that have addresses in `module`. Returns nullptr if no
+/// stack has one. The world is stopped.
 ALLOCTAP_INLINE UnloadedModule* ModuleTracker::retire_stopped(const Module& module,
                                                               StackId end) noexcept {
   UnloadedModule* unloaded = retire_stacks(module, end);
@@ -169,7 +169,7 @@ ALLOCTAP_INLINE UnloadedModule* ModuleTracker::retire_stacks(const Module& modul
   return unloaded;
 }
 
-/// Adds the addresses of stack `id` in `module`; may add duplicates.
+/// Appends the frame addresses of stack `id` that lie in `module`. May append duplicates.
 ALLOCTAP_INLINE void ModuleTracker::add_addresses(
     const Module& module, StackId id, ArenaArray<CodeAddress>& addresses) const noexcept {
   for (const std::uintptr_t frame : tables_.stacks.frames(id)) {

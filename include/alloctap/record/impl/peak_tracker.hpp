@@ -24,8 +24,8 @@ ALLOCTAP_INLINE void PeakTracker::on_peak_passed(const BlockRecord& gone,
     take_if_possible(gone, data);
     flight_.end();
   } else {
-    // Waits, because the snapshot would lack what this thread frees before the world is stopped,
-    // and the thread that stops it may be preempted first.
+    // Waits, because the snapshot would lack what this thread would free before the world is
+    // stopped. That may take long if the thread that takes the snapshot is preempted.
     flight_.await_end(kTimeoutNs);
   }
   WorldGate::enter(recording);
@@ -33,7 +33,7 @@ ALLOCTAP_INLINE void PeakTracker::on_peak_passed(const BlockRecord& gone,
 
 ALLOCTAP_INLINE void PeakTracker::take_if_possible(const BlockRecord& gone,
                                                    const RecordedData& data) noexcept {
-  // Stopping the world and measuring CPU time take system calls.
+  // Threads may be confined to malloc's system calls; stopping the world needs others.
   if (os::threads_are_confined.load(std::memory_order_relaxed)) return;
   if (!control_lock.try_lock()) return;
   const std::lock_guard hold(control_lock, std::adopt_lock);
@@ -52,7 +52,7 @@ ALLOCTAP_INLINE void PeakTracker::take(const BlockRecord& gone, const RecordedDa
   state_.get().budget.spend(TimeBudget::cost(cpu, elapsed, !stopped));
 }
 
-/// Returns false if out of memory, or if a thread could not count all its frees.
+/// Returns false if out of memory, or if a thread lost counts of its frees.
 ALLOCTAP_INLINE bool PeakTracker::add_up(const BlockRecord& gone,
                                          const RecordedData& data) noexcept {
   ArenaArray<Sums>& sums = state_.get().sums;
@@ -91,7 +91,7 @@ ALLOCTAP_INLINE bool PeakTracker::add_stats(ThreadStatsTable& threads) noexcept 
   return complete;
 }
 
-/// The arguments may be negative numbers, wrapped around.
+/// `blocks` and `bytes` may be negative numbers, wrapped around.
 ALLOCTAP_INLINE void PeakTracker::add(StackId stack, std::uint64_t blocks,
                                       std::uint64_t bytes) noexcept {
   Sums& sums = state_.get().sums[stack];

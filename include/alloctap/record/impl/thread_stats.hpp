@@ -41,8 +41,8 @@ ALLOCTAP_INLINE bool StackTotals::grow(std::size_t capacity) noexcept {
   }
   entries_.store(entries, std::memory_order_release);
   mask_ = capacity - 1;
-  // If the world is stopped, this thread was suspended in here past the timeout, and another may be
-  // reading the old array. Then it leaks.
+  // If the world is stopped here, this thread was suspended past the timeout, so another thread may
+  // be reading the old array. Leaks the array in that case.
   if (old != first_.data() && WorldGate::is_open()) {
     Arena::deallocate(old, old_capacity * sizeof(Entry));
   }

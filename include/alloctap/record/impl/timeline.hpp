@@ -17,12 +17,12 @@
 
 namespace alloctap {
 
-/// Sums over threads.
+/// Sums of the counters of all threads.
 struct Timeline::Counts {
   [[nodiscard]] std::uint64_t calls() const noexcept { return allocations + deallocations; }
 
-  /// Clamps at 0: a block allocated on one thread and freed on another during the reading may be
-  /// counted only as freed.
+  /// Clamps differences at 0. A block that one thread allocated and another freed during the
+  /// reading may be counted only as freed.
   void copy_to(TimelinePoint& point) const noexcept {
     point.allocations = allocations;
     point.allocated_bytes = allocated_bytes;
@@ -68,9 +68,9 @@ ALLOCTAP_INLINE std::uint64_t Timeline::for_each_marker(
   return markers_.get().forgotten();
 }
 
-/// Reads without stopping the world, which would take longer than all the rest. Returns false if
-/// the queue holds events, or if threads make too many calls meanwhile. Retries, because this
-/// thread may be preempted between the readings.
+/// Reads without stopping the world, which would take longer than all other work. Retries if
+/// threads make too many calls during a reading, for example because this thread was preempted.
+/// Returns false if all tries fail, or if events are queued.
 ALLOCTAP_INLINE bool Timeline::read_running(const RecordedData& data,
                                             TimelinePoint& point) noexcept {
   constexpr std::uint64_t kMaxMissedPerThread = 8;
