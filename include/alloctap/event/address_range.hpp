@@ -6,7 +6,7 @@
 
 namespace alloctap {
 
-/// `[start, end)`.
+/// The addresses `[start, end)`.
 struct AddressRange {
   std::uintptr_t start = 0;
   std::uintptr_t end = 0;

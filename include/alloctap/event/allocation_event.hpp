@@ -14,16 +14,16 @@ namespace alloctap {
 
 /// The call site of a hooked call.
 struct CallOrigin {
-  /// The return address of the hooked call: the program's innermost frame, unless `allocator` skips
-  /// it.
+  /// The return address of the hooked call. It is the program's innermost frame, unless `allocator`
+  /// skips it.
   const void* caller = nullptr;
-  /// The frame address (CFA or frame pointer) of the hooked function, from which unwinding starts;
-  /// nullptr if the backend has none.
+  /// The frame address (CFA or frame pointer) of the hooked function, where unwinding starts;
+  /// nullptr if the backend has no frame address.
   const void* frame = nullptr;
   /// A code address in the hooked function at which `frame` is valid.
   [[no_unique_address]] arch::CodeAddress place{};
-  /// Frames to skip at the innermost end of the stack; nullptr if the hook runs before the
-  /// allocator.
+  /// The return addresses to skip at the innermost end of the stack; nullptr if the program called
+  /// the hooked function itself.
   const AllocatorFrames* allocator = nullptr;
 };
 
@@ -34,52 +34,52 @@ struct AllocationEvent {
   void* pointer = nullptr;
   /// The requested size in bytes.
   std::size_t size = 0;
-  /// Bytes; 0 if the call states no alignment.
+  /// In bytes; 0 if the call states no alignment.
   std::size_t alignment = 0;
   AllocationKind kind = AllocationKind::kMalloc;
   [[no_unique_address]] os::HeapHandle heap{};
   CallOrigin origin;
-  /// The old block if this ends a reallocation, after its `finish_reallocate`; else nullptr. Valid
-  /// only during the call.
+  /// The old block, if this allocation ends a successful reallocation; otherwise nullptr. Its
+  /// `finish_reallocate` has already run. Valid only during the call.
   const DetachedBlock* reallocated = nullptr;
 };
 
 /// A block that the program is about to free.
 struct DeallocationEvent {
   void* pointer = nullptr;
-  /// Bytes if the call states the size (sized delete); else 0.
+  /// The block size in bytes that the call states (sized delete); otherwise 0.
   std::size_t stated_size = 0;
-  /// Bytes if the call states the alignment (aligned delete); else 0.
+  /// The alignment in bytes that the call states (aligned delete); otherwise 0.
   std::size_t stated_alignment = 0;
   DeallocationKind kind = DeallocationKind::kFree;
   [[no_unique_address]] os::HeapHandle heap{};
   CallOrigin origin;
 };
 
-/// A new mapping of the program: `[address, address + length)`, whole pages.
+/// A new memory mapping of the program: `[address, address + length)`, in whole pages.
 struct MappingEvent {
   void* address = nullptr;
   std::size_t length = 0;
   CallOrigin origin;
 };
 
-/// What the index stores for a live block.
+/// The record that the pointer index stores for a live block.
 struct BlockRecord {
   StackId stack = kNoStackId;
   std::uint64_t size = 0;
 };
 
-/// An allocation whose stack is already interned, for the container.
+/// An allocation with the id of its interned stack, ready to be stored in the container.
 struct RecordedAllocation {
   void* pointer = nullptr;
   BlockRecord record;
 };
 
-/// The record that was removed at the start of a reallocation, to be restored if it fails.
+/// The record removed at the start of a reallocation, to be restored if the reallocation fails.
 struct DetachedBlock {
   void* pointer = nullptr;
   BlockRecord record;
-  /// Whether a record existed.
+  /// Whether the index had a record for `pointer`.
   bool known = false;
 };
 

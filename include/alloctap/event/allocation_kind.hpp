@@ -1,11 +1,11 @@
-/// The families of allocation and deallocation functions, which must match for a block.
+/// The families of allocation and deallocation functions, to detect mismatches.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap {
 
-/// The family of functions that allocated a block; it decides which function may free it.
+/// The function family that allocated a block. It determines which functions may free the block.
 enum class AllocationKind : std::uint8_t {
   kMalloc,
   kAlignedAlloc,
@@ -13,7 +13,7 @@ enum class AllocationKind : std::uint8_t {
   kNewArray,
   kAlignedNew,
   kAlignedNewArray,
-  /// `_aligned_malloc` of Windows' C libraries, whose blocks `free` must not get.
+  /// `_aligned_malloc` of Windows' C libraries. Its blocks must not be passed to `free`.
   kAlignedMalloc,
   kCustom,
 };

@@ -1,4 +1,4 @@
-/// The time of one call of the allocator, and the sink that measures it.
+/// The timing of a call of the allocator, and the contract of sinks that time calls.
 #pragma once
 
 #include <array>
@@ -30,26 +30,26 @@ inline constexpr std::array<AllocatorCall, 3> kAllAllocatorCalls{
   return "allocate";
 }
 
-/// A call that is being timed.
+/// A call of the allocator that is being timed.
 struct TimedCall {
-  /// Time of `os::monotonic_ns`.
+  /// The start time, from `os::monotonic_ns`.
   std::int64_t begin_ns = 0;
-  /// The sample weight: the number of calls that this one represents.
+  /// The sample weight: the number of calls that this timed call represents.
   std::uint32_t weight = 0;
   AllocatorCall call = AllocatorCall::kAllocate;
   /// The size of the block in bytes; 0 if unknown.
   std::size_t bytes = 0;
-  /// The thread's resource usage at the beginning; valid only if `has_usage`.
+  /// The thread's resource usage at the start; valid only if `has_usage`.
   os::ThreadUsage usage{};
   bool has_usage = false;
 };
 
-/// A sink that times some calls. `begin_timing` runs immediately before the real call; for a free,
-/// after `on_deallocate` and with 0 `bytes`, because the sink knows the block. It returns nullptr
-/// if it does not time this call.
+/// A sink that times some calls. `begin_timing` runs immediately before the real call. It returns
+/// nullptr if this call is not timed. For a free it follows `on_deallocate`, and `bytes` is 0
+/// because the sink already knows the block.
 ///
-/// `end_timing` gets that result after the real call and before `on_allocate`, unless the call
-/// throws. Both run inside malloc and preserve errno.
+/// `end_timing` gets the result of `begin_timing`. It runs after the real call and before
+/// `on_allocate`, unless the real call throws. Both run inside malloc and preserve errno.
 template <class S>
 concept TimingSink =
     EventSink<S> && requires(AllocatorCall call, std::size_t bytes, const TimedCall& timed) {

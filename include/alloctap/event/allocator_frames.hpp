@@ -1,4 +1,4 @@
-/// The frames between the program and a hook that the allocator itself calls.
+/// The return addresses of allocator frames that stacks skip.
 #pragma once
 
 #include <algorithm>
@@ -8,17 +8,17 @@
 
 namespace alloctap {
 
-/// A set of return addresses inside an allocator. An allocator that calls a hook has some frames of
-/// its own between the program and the hook, which differ by function. Stacks start at the first
-/// frame outside the set.
+/// A set of return addresses inside an allocator. If an allocator calls a hook, frames of the
+/// allocator lie between the program and the hook; their number differs by function. Captured
+/// stacks start at the first frame that is not in the set.
 ///
-/// `add` runs on the control plane, before any event refers to the set; `contains` may run inside
+/// `add` runs on the control plane, before any event refers to the set. `contains` may run inside
 /// malloc.
 class AllocatorFrames {
  public:
   static constexpr std::size_t kMaxCount = 128;
 
-  /// Adds an address. Returns false if the set is full; the frame then stays in stacks.
+  /// Adds a return address. Returns false if the set is full; stacks then keep that frame.
   bool add(std::uintptr_t return_address) noexcept {
     const auto place = std::lower_bound(begin(), end(), return_address);
     if (place != end() && *place == return_address) return true;

@@ -18,98 +18,99 @@ namespace alloctap {
 struct AllocationRequest {
   /// The requested size in bytes.
   std::size_t size = 0;
-  /// Bytes; 0 if the call states no alignment.
+  /// In bytes; 0 if the call states no alignment.
   std::size_t alignment = 0;
   AllocationKind kind = AllocationKind::kMalloc;
-  /// Whether the function initializes the block (calloc, strdup).
+  /// Whether the called function initializes the block (calloc, strdup).
   bool has_content = false;
   [[no_unique_address]] os::HeapHandle heap{};
 };
 
-/// How to allocate a block.
+/// How the hook must allocate a block: what to request, and where the program's block lies in it.
 struct BlockPlan {
   /// The size to request from the allocator, in bytes.
   std::size_t bytes = 0;
-  /// The part of `bytes` before the program's block (left red zone); a multiple of the alignment.
+  /// The size of the left red zone, before the program's block; a multiple of the alignment.
   std::size_t front = 0;
-  /// The sink's number for the block; 0 if there was no memory to check it.
+  /// The sink's number for the block; 0 if the block is not checked because memory ran out.
   std::uint32_t number = 0;
-  /// Zeroed memory of the sink that replaces a call of the allocator; nullptr if the allocator is
-  /// called.
+  /// The block's memory, zeroed, if the sink provides it instead of the allocator; nullptr if the
+  /// hook must call the allocator.
   void* place = nullptr;
 };
 
-/// How to free a block.
+/// How the hook must free a block.
 struct ReleasePlan {
   enum class Action : std::uint8_t {
-    /// Unknown to the sink: pass the pointer to the allocator unchanged.
+    /// The sink does not know the block: pass the pointer to the allocator unchanged.
     kPassOn,
     /// Pass `block` to the allocator function that matches `kind`.
     kRelease,
-    /// Not a live block; must not reach the allocator.
+    /// No live block begins there: do not call the allocator.
     kRefuse,
-    /// The block was in the sink's own pool, which has it again.
+    /// The block came from the sink's own pool, and was returned to it: do not call the allocator.
     kReturnedToPool,
   };
   Action action = Action::kPassOn;
   /// The allocator's address of the block.
   void* block = nullptr;
   AllocationKind kind = AllocationKind::kMalloc;
-  /// Bytes; 0 if the allocation stated no alignment.
+  /// In bytes; 0 if the allocation stated no alignment.
   std::size_t alignment = 0;
   /// The sink's number for the block.
   std::uint32_t number = 0;
-  /// The heap that the block came from, even if the freeing call names another.
+  /// The heap of the block's allocation, even if the freeing call names another heap.
   [[no_unique_address]] os::HeapHandle heap{};
 };
 
-/// What is known of a block that the program reallocates or queries the size of.
+/// What the sink knows of a block that the program reallocates, or whose size it queries.
 struct BlockLookup {
   enum class Verdict : std::uint8_t { kUnknown, kKnown, kRefused };
   Verdict verdict = Verdict::kUnknown;
   /// The usable size in bytes, if known.
   std::size_t size = 0;
-  /// The allocator's address of the block, if known; nullptr if it is in the sink's own pool.
+  /// The allocator's address of the block; nullptr if unknown, or if it is in the sink's own pool.
   void* block = nullptr;
 };
 
-/// A change by the program to pages in which a block may lie.
+/// A change that the program makes to pages in which blocks may lie.
 enum class PageChange : std::uint8_t {
   kNone,
-  /// Their access rights changed.
+  /// The protection of the pages changed.
   kProtected,
-  /// They were unmapped or mapped over.
+  /// The pages were unmapped, or another mapping replaced them.
   kReplaced,
-  /// Their contents were discarded (as by madvise).
+  /// The contents of the pages were discarded (for example, by madvise).
   kDiscarded,
 };
 
 /// A sink that decides how blocks are allocated and freed. All functions run inside malloc, on any
-/// thread, with or without a session, from the first hooked call on.
+/// thread, from the first hooked call on, even without a session.
 ///
-/// Fast paths: if `should_skip_checks` returns true, the next block is ordinary and no function
-/// below is called for it. It counts down to the next guard page, so call it once per block.
-/// `is_checked` is whether the sink may have to act when a block is freed or moved.
+/// Fast paths: `should_skip_checks` returns true if the next block needs no checks; then call no
+/// function below for that block. It counts down to the next guard page, so call it once per block.
+/// `is_checked` returns whether the sink may have to act when a block is freed or moved.
 ///
-/// Allocation: `plan_block` runs before the allocator, and replaces it if the plan has a `place`.
-/// Then `adopt_block` returns the program's pointer, or `drop_plan` runs if the allocator failed.
+/// Allocation: `plan_block` runs first. Unless the plan has a `place`, the allocator is called.
+/// Then `adopt_block` returns the program's pointer, or `drop_plan` runs after a failure.
 ///
-/// Free: `release_block` runs before the allocator. If it says so, `retire_block` follows, after
-/// the free was reported; it returns false if the block stays in quarantine. Then `next_evicted` is
-/// called until it returns false; each call names one more block to free.
+/// Free: `release_block` runs before the allocator. Unless it returns `kPassOn` or `kRefuse`,
+/// `retire_block` follows the report of the free; it returns false if the block stays in
+/// quarantine. Then call `next_evicted` until it returns false; each call returns one block to
+/// free.
 ///
-/// `before_reallocate` checks a block and leaves it unchanged. So does `before_measure`, for
-/// functions that query a block's size; their names live as long as the process.
+/// `before_reallocate` checks a block without changing it. `before_measure` does so for functions
+/// that query a block's size; their names must live as long as the process.
 ///
-/// `register_unchecked_block`, `release_unchecked` and `forget_unchecked` are for calls of the
-/// allocator or the tracker that a hook passes through. New blocks are not checked; freed ones may
-/// be. `forget_unchecked` returns true if the block was registered or need not be.
+/// `register_unchecked_block`, `release_unchecked` and `forget_unchecked` are for nested calls,
+/// which pass through. Blocks allocated there are not checked; blocks freed there may be checked
+/// ones. `forget_unchecked` returns true if the block was registered or need not be.
 ///
-/// `is_unknown_block` returns whether a free would be refused because the block is unknown. A hook
-/// that starts after the first allocations calls it, and registers the block if the allocator knows
-/// it. `on_page_change` follows a call that changed pages of a range. `end_next` serves heap
-/// destruction: each call ends one block of `gone.heap`, from `cursor` (0 at first). It returns the
-/// program's pointer, or nullptr when no block is left.
+/// `is_unknown_block` returns whether a free would be refused because the sink does not know the
+/// block. A hook that starts late calls it, and registers the block if the allocator knows it.
+/// `on_page_change` follows a call that changed pages. `end_next` serves heap destruction: each
+/// call ends one block of `gone.heap`, and advances `cursor` (0 at first). It returns the program's
+/// pointer to the block, or nullptr if no block is left.
 template <class S>
 concept CheckingSink =
     EventSink<S> &&

@@ -1,4 +1,4 @@
-/// The contract of event sinks: what a hook backend reports events to.
+/// The contract of event sinks, to which hook backends report events.
 #pragma once
 
 #include <concepts>
@@ -8,22 +8,22 @@
 
 namespace alloctap {
 
-/// Mappings removed from the records for the time of a system call; restored if it fails. Opaque to
-/// backends. The caller owns it until `cancel_unmap` or `finish_unmap`.
+/// Mapping records removed before a system call, to be restored if the call fails. Opaque to
+/// backends, which own this until they pass it to `cancel_unmap` or `finish_unmap`.
 struct DetachedMappings {
   void* first = nullptr;
-  /// The range to be unmapped, if the sink needs it later.
+  /// The range that the system call unmaps, if the sink needs it later.
   void* address = nullptr;
   std::size_t length = 0;
 };
 
-/// A type with static functions, so that C entry points need no context pointer. All run inside
-/// malloc: they must not throw, allocate from the program's allocator or acquire its locks.
+/// A type with static functions, so that C entry points need no context pointer. The functions run
+/// inside malloc: they must not throw, nor use the program's allocator or its locks.
 ///
 /// `on_allocate` and `on_map` follow the real call. `on_deallocate` precedes it, because afterwards
-/// another thread may own the address. A reallocation or unmapping, which may fail, begins before
-/// the real call and is finished or cancelled after it. `on_modules_unloading` precedes a call that
-/// may unload code, `on_modules_unloaded` follows it; neither runs inside malloc.
+/// another thread may own the address. Reallocations and unmappings may fail: `begin_...` precedes
+/// the real call, `finish_...` or `cancel_...` follows it. `on_modules_unloading` precedes a call
+/// that may unload code, `on_modules_unloaded` follows it; these two run outside malloc.
 template <class S>
 concept EventSink =
     requires(const AllocationEvent& allocation, const DeallocationEvent& gone,
@@ -41,11 +41,11 @@ concept EventSink =
       { S::on_modules_unloaded() } noexcept -> std::same_as<void>;
     };
 
-/// A sink that samples, so that it skips most calls. Backends call it before `on_allocate`,
-/// `on_deallocate` and any other filter. `try_skip` gets a new block, whose size `bytes_of()`
-/// returns; `try_skip_free` gets a block about to be freed; neither is null. If they return true
-/// the sink has counted the call and wants no event. Otherwise the event may go to the
-/// `..._sampled_in` functions, which do not repeat the check.
+/// A sink that samples, and so skips most calls. Backends call `try_skip` before `on_allocate` and
+/// `try_skip_free` before `on_deallocate`, and before any other filter. `block` is not null;
+/// `bytes_of()` returns the size of the new block. If true is returned, the sink has counted the
+/// call and gets no event. Otherwise pass the event to `..._sampled_in`, which does not check
+/// again.
 template <class S>
 concept SkippingSink =
     EventSink<S> && requires(void* block, std::size_t (&bytes_of)(),
@@ -56,12 +56,12 @@ concept SkippingSink =
       { S::on_deallocate_sampled_in(block, origin) } noexcept -> std::same_as<void>;
     };
 
-/// Whether `on_allocate` and `on_deallocate` of `S` preserve errno (or GetLastError). Backends
-/// preserve it for all other sinks.
+/// Whether `on_allocate` and `on_deallocate` of `S` preserve errno (or GetLastError). For other
+/// sinks the backend preserves it.
 template <class S>
 inline constexpr bool kLeavesErrnoAlone = requires { requires S::leaves_errno_alone; };
 
-/// A minimal model of `EventSink`, to check backends against.
+/// A minimal model of `EventSink`, with which backends are compiled in tests.
 struct EventSinkArchetype {
   static void on_allocate(const AllocationEvent&) noexcept {}
   static void on_deallocate(const DeallocationEvent&) noexcept {}
@@ -78,8 +78,8 @@ struct EventSinkArchetype {
 
 static_assert(EventSink<EventSinkArchetype>);
 
-/// The sink of a tracker's hook: for an alloctap::Tracker, implement.hpp defines it; for another
-/// type, it is the member `Sink`.
+/// The sink type of a tracker's hook. implement.hpp specializes this for alloctap::Tracker; any
+/// other type has a member `Sink`.
 template <class Tracker>
 struct SinkOfTracker {
   using Type = typename Tracker::Sink;

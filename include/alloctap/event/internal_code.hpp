@@ -1,4 +1,4 @@
-/// Code ranges of the tracker whose frames are left out of stacks.
+/// The tracker's code ranges whose frames are omitted from stacks.
 #pragma once
 
 #include <array>
@@ -10,15 +10,15 @@
 
 namespace alloctap {
 
-/// Ranges of tracker code that the program's code may run below: a replacement of dlclose, which
-/// runs destructors of the program, or a whole preloaded object.
+/// Code ranges of the tracker that may call the program's code, and so appear in its stacks: a
+/// replacement of dlclose, which runs the program's destructors, or a whole preloaded library.
 ///
 /// Lock-free; `contains` may run inside malloc. Constant-initialized, never destroyed.
 class InternalCode {
  public:
   static constexpr std::size_t kMaxRanges = 16;
 
-  /// Adds a range once. If the table is full, the frames of the range stay in stacks.
+  /// Adds a range unless it was added before. If the table is full, stacks keep the range's frames.
   void add(AddressRange range) noexcept {
     if (range.empty() || contains(range.start)) return;
     for (Range& slot : ranges_) {
@@ -30,7 +30,7 @@ class InternalCode {
     }
   }
 
-  /// Whether the instruction at `address` lies in a range.
+  /// Returns whether the instruction at `address` lies in an added range.
   [[nodiscard]] bool contains(std::uintptr_t address) const noexcept {
     for (const Range& range : ranges_) {
       const std::uintptr_t end = range.end.load(std::memory_order_acquire);
@@ -46,7 +46,7 @@ class InternalCode {
 
   struct Range {
     std::atomic<std::uintptr_t> start{0};
-    /// 0 if the slot is free. Slots are filled in order.
+    /// 0 if the slot is unused. Slots are filled in ascending order.
     std::atomic<std::uintptr_t> end{0};
   };
 

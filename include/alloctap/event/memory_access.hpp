@@ -1,4 +1,4 @@
-/// A memory access of the program, and the sink that checks it.
+/// A memory access of the program, and the contract of sinks that check accesses.
 #pragma once
 
 #include <concepts>
@@ -12,19 +12,19 @@ namespace alloctap {
 
 /// A read or write of a byte range.
 struct MemoryAccess {
-  /// The called function, a name that lives as long as the process; empty for an instruction of the
-  /// program.
+  /// The name of the called function, which lives as long as the process. Empty if an instruction
+  /// of the program accessed the memory.
   std::string_view function;
-  /// The first byte.
+  /// The address of the first byte.
   std::uintptr_t address = 0;
-  /// 0 if unknown.
+  /// The number of bytes; 0 if unknown.
   std::uint64_t bytes = 0;
   bool writes = false;
 };
 
 /// A sink that checks the program's reads and writes. All functions may run inside malloc, on any
-/// thread. `room_at` returns the bytes between a pointer and the end of its block; `SIZE_MAX` if
-/// the block is unknown.
+/// thread. `room_at` returns the number of bytes from a pointer to the end of its block, or
+/// `SIZE_MAX` if the block is unknown.
 template <class S>
 concept AccessSink = requires(const MemoryAccess& access, const CallOrigin& origin,
                               const void* pointer, std::uintptr_t source) {

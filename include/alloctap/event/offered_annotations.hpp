@@ -1,4 +1,4 @@
-/// Publishes the functions behind annotate.h to all modules of the process.
+/// Publication of the functions behind annotate.h to all modules of the process.
 #pragma once
 
 #include <cstddef>
@@ -17,25 +17,25 @@ namespace alloctap {
   return length == ALLOCTAP_ENDS_IN_ZERO ? std::string_view(text) : std::string_view(text, length);
 }
 
-/// Stores the functions that trackers offer in the annotation slots of every module. They are
-/// process-wide and do nothing while no tracker records, so they stay when a tracker stops.
+/// Stores pointers to the tracker's annotation functions in the annotation slots of every module.
+/// The functions are process-wide. They stay when a tracker stops, because they then do nothing.
 ///
 /// Constant-initialized, never destroyed. Control plane, thread-safe; never inside malloc. Acquires
 /// only the loader's lock.
 class OfferedAnnotations {
  public:
-  /// Adds the non-null functions of `more`, and stores all in each module that is loaded now.
+  /// Adds the non-null functions of `more`, then stores all added functions in each loaded module.
   static void offer(const alloctap_slots& more) noexcept;
 
-  /// Removes `functions`, unless they are offered, from slots that the loader resolved to them. For
-  /// libraries that export more than their tracker needs. The next call of this class applies it to
-  /// modules that are already loaded.
+  /// Excludes `functions`, for libraries that export more than their tracker needs: clears slots
+  /// that the loader resolved to them, unless `offer` added them. Affects modules loaded before at
+  /// the next call of another function.
   static void withhold(const alloctap_slots& functions) noexcept { withheld_ = functions; }
 
   /// Stores the functions in modules loaded since the last call.
   static void offer_to_new_modules() noexcept { native::visit_annotation_slots(&fill); }
 
-  /// Stores the functions in the module at `address`, for a loader notice.
+  /// Stores the functions in the module at `address`; for notices of the loader.
   static void offer_to(std::uintptr_t address) noexcept {
     native::visit_annotation_slots_of(address, &fill);
   }
@@ -51,7 +51,7 @@ class OfferedAnnotations {
     function(slots.pools, others.pools);
   }
 
-  /// Fills empty slots. Keeps what the loader resolved, unless it is withheld.
+  /// Fills empty slots. Keeps what the loader resolved, except for withheld functions.
   static void fill(alloctap_slots& slots) noexcept;
 
   static inline constinit alloctap_slots offered_{};

@@ -11,20 +11,19 @@ namespace alloctap {
 
 /// An allocation that is about to be made.
 struct AskedAllocation {
-  /// Bytes.
+  /// The requested size in bytes.
   std::size_t size = 0;
-  /// Whether the tracker makes it, for a snapshot or a report.
+  /// Whether the tracker itself allocates, for a snapshot or a report.
   bool is_own = false;
   CallOrigin origin;
 };
 
-/// A sink that can make an allocation fail as if out of memory. All functions run inside malloc, on
-/// any thread, with or without a session, before the allocator sees the call.
-///
+/// A sink that can make an allocation fail as if out of memory. All functions run inside malloc,
+/// before the allocator, on any thread, even without a session.
 /// `may_refuse` is called for every allocation, so it must be a mere load. If it returns true,
-/// `refuses` follows, and `end_asked` at the end of the call, on one thread, whatever the result.
-/// Nested allocations of the allocator or the C++ library in between pass through `refuses`, too,
-/// and must not fail: they are not the program's.
+/// `refuses` follows. At the end of the allocation `end_asked` follows on the same thread, whatever
+/// the result. Between these two, `refuses` is also called for nested allocations of the allocator
+/// or the C++ library. It must return false for those, because they are not the program's.
 template <class S>
 concept RefusingSink = EventSink<S> && requires(const AskedAllocation& asked) {
   { S::may_refuse() } noexcept -> std::same_as<bool>;

@@ -5,7 +5,7 @@
 
 namespace alloctap {
 
-/// Identifies a stack in a tracker's stack table; 0 is no stack.
+/// Identifies a stack in a tracker's stack table. 0 means no stack.
 using StackId = std::uint32_t;
 inline constexpr StackId kNoStackId = 0;
 

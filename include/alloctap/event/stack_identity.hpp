@@ -11,30 +11,30 @@
 
 namespace alloctap {
 
-/// Returns an address inside the call instruction. Frames are return addresses, which may belong to
-/// the next line or, after a call that never returns, to the next function.
+/// Returns an address inside the call instruction before a return address. The return address
+/// itself may belong to the next line or, after a call that never returns, to the next function.
 [[nodiscard]] constexpr std::uintptr_t call_address(std::uintptr_t frame) noexcept {
   return frame - 1;
 }
 
-/// A 128-bit hash of a stack: two mixes with different multipliers, so equal hashes are treated as
-/// equal stacks (tests compare frame by frame). It is built from the outermost frame inwards, so
-/// stacks that share outer frames share that work.
+/// A 128-bit hash of a stack: two 64-bit hashes with different multipliers. Stacks with equal
+/// hashes are treated as equal (tests compare frame by frame). The hash is computed from the
+/// outermost frame inwards, so stacks that share outer frames share that computation.
 struct StackHash {
-  /// The hash of the empty stack. Nonzero, so that a frame of 0 changes it.
+  /// The hash of the empty stack. Nonzero, so that a frame with the value 0 changes the hash.
   std::uint64_t first = 0x243F6A8885A308D3;
   std::uint64_t second = 0x13198A2E03707344;
 
-  /// Returns the hash of this stack with one more callee frame. The multipliers are the 64-bit
-  /// golden ratio (Knuth, TAOCP 3, 6.4) and one of Steele and Vigna's ("Computationally easy,
-  /// spectrally good multipliers", 2021).
+  /// Returns the hash of this stack after a call to one more frame. The multipliers are the 64-bit
+  /// golden ratio (Knuth, TAOCP 3, 6.4) and one from Steele and Vigna, "Computationally easy,
+  /// spectrally good multipliers", 2021.
   [[nodiscard]] constexpr StackHash with(std::uintptr_t frame) const noexcept {
     return {.first = (std::rotl(first, 27) ^ frame) * 0x9E3779B97F4A7C15,
             .second = (std::rotl(second, 31) + frame) * 0xD1342543DE82EF95};
   }
 
-  /// Returns the hash of this stack with an owner; an empty owner changes nothing. The halves of
-  /// the product are swapped because the tables use low bits: owners may differ only in high bits.
+  /// Returns the hash of this stack with an owner; an empty owner changes nothing. Swaps the halves
+  /// of the product, because owners may differ only in high bits, but hash tables use low bits.
   [[nodiscard]] constexpr StackHash owned_by(StackOwner owner) const noexcept {
     const std::uint64_t mixed = owner.bits() * 0x9E3779B97F4A7C15;
     return {.first = first ^ std::rotl(mixed, 32), .second = second ^ mixed};
@@ -43,7 +43,7 @@ struct StackHash {
   friend constexpr bool operator==(const StackHash&, const StackHash&) noexcept = default;
 };
 
-/// Returns a hash that no stack has, for a stack that must not be found again.
+/// Returns a hash that no captured stack has, so that lookups no longer find the stack `id`.
 [[nodiscard]] constexpr StackHash hash_of_retired(StackId id) noexcept {
   return {.first = id * 0x9E3779B97F4A7C15, .second = 0x452821E638D01377};
 }

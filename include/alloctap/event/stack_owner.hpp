@@ -5,15 +5,15 @@
 
 namespace alloctap {
 
-/// A tag of the program, such as "Physics"; 0 is no tag.
+/// Identifies a tag of the program, such as "Physics". 0 means no tag.
 using TagId = std::uint16_t;
 inline constexpr TagId kNoTag = 0;
 
-/// A thread of the program, as `ThreadState::number`; 0 if threads are not distinguished.
+/// The number of a program thread (`ThreadState::number`); 0 if threads are not distinguished.
 using ThreadNumber = std::uint16_t;
 inline constexpr ThreadNumber kNoThread = 0;
 
-/// The owner of a stack. Equal frames with different owners are different stacks.
+/// The owner of a stack's allocations. Equal frames with different owners are different stacks.
 struct StackOwner {
   TagId tag = kNoTag;
   ThreadNumber thread = kNoThread;
