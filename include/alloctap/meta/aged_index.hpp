@@ -1,4 +1,4 @@
-/// A pointer index that also knows the age of each block.
+/// A pointer index that also records the age of each block.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace alloctap {
 
-/// Adds to `Index` the allocation time of each block, for `LiveBlock::age_ns`. A time is a word of
-/// shadow memory: up to 1/4 of the heap more. An allocation touches one more cache line and reads
-/// the coarse clock; a free costs nothing. A reallocation, even a failed one, resets the age.
+/// Adds the allocation time of each block to `Index`, for `LiveBlock::age_ns`. The times are in
+/// shadow memory: up to 1/4 of the heap. An allocation touches one more cache line and reads the
+/// coarse clock; a free costs nothing. A reallocation resets the age, even if it fails.
 ///
-/// The resolution is about 4 ms; ages wrap around at 208 days. Constant-initialized, never
-/// destroyed.
+/// The resolution is about 4 ms; ages wrap around at 208 days. Runs inside malloc.
+/// Constant-initialized, never destroyed.
 template <PointerIndex Index>
 class AgedIndex {
  public:
@@ -54,8 +54,8 @@ class AgedIndex {
     index_.for_each(visit);
   }
 
-  /// Returns the age of the live block at `pointer` in nanoseconds. Returns -1 if unknown: the
-  /// address is no multiple of 16, or there was no memory for the time.
+  /// Returns the age of the live block at `pointer` in nanoseconds. Returns -1 if the address is no
+  /// multiple of 16, or if memory for the time ran out.
   [[nodiscard]] std::int64_t age_ns(const void* pointer) noexcept {
     if (!ShadowMemory::covers(pointer)) return -1;
     const ShadowMemory::Word* word = times_.find(pointer);
@@ -66,7 +66,7 @@ class AgedIndex {
  private:
   static constexpr int kStepBits = 22;
 
-  /// Returns the current time step. Never 0; wraps around.
+  /// Returns the current time in steps of 2^`kStepBits` ns. Never 0; wraps around.
   static std::uint32_t now() noexcept {
     return std::max(static_cast<std::uint32_t>(os::coarse_monotonic_ns() >> kStepBits),
                     std::uint32_t{1});

@@ -12,10 +12,10 @@
 
 namespace alloctap {
 
-/// `FlatHashTable`s sharded by 4 KiB region, so that neighbours share a table and threads that use
-/// different regions rarely contend for a lock. Choose it if memory matters more than time, and
-/// blocks are large or far apart. From 80 bytes on average on, shadow memory needs more. Always
-/// slower than `ShadowIndex`; see bench/README.md.
+/// `FlatHashTable`s sharded by 4 KiB region, so that threads that use different regions rarely
+/// contend for a lock. Choose it if memory matters more than time, and blocks are large or sparse:
+/// it needs less memory than `ShadowIndex` if there are at least 80 bytes of heap per block. Always
+/// slower than `ShadowIndex`; see bench/README.md. Thread-safe; runs inside malloc.
 class FlatHashIndex {
  public:
   static constexpr bool leaves_errno_alone = true;
@@ -34,7 +34,7 @@ class FlatHashIndex {
     return shard.table.take(pointer);
   }
 
-  /// Returns the record at `pointer` without removing it; `stack` is `kNoStackId` if unknown.
+  /// Returns the record at `pointer` and keeps it; `stack` is `kNoStackId` if `pointer` is unknown.
   BlockRecord look(const void* pointer) noexcept {
     Shard& shard = shard_of(pointer);
     const std::lock_guard hold(shard.lock);

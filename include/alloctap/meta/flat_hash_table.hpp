@@ -10,12 +10,12 @@
 
 namespace alloctap {
 
-/// Linear probing with backward-shift deletion (Knuth, TAOCP 3, 6.4, algorithm R), so churn never
-/// forces growth. At most 4/5 full, unless out of memory. Doubles within arena blocks, then grows
-/// by a half in whole pages: 20 to 40 bytes per record, above 64 KiB 20 to 30.
+/// A hash table with linear probing and backward-shift deletion (Knuth, TAOCP 3, 6.4, algorithm R),
+/// so churn never forces growth. At most 4/5 full, unless out of memory. Doubles up to a page, then
+/// grows by half in whole pages. Needs 20 to 40 bytes per record, above 64 KiB 20 to 30.
 ///
-/// Not a library's table, because those cannot report out of memory. A control byte beside each
-/// 16-byte record would need the arena's next larger block.
+/// Not a library's table, because those cannot report out of memory. Tables with a control byte per
+/// 16-byte record would not fit an arena block of a power of two.
 ///
 /// Not thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 class FlatHashTable {
@@ -42,7 +42,7 @@ class FlatHashTable {
     return record;
   }
 
-  /// Returns the record at `pointer` without removing it; `stack` is `kNoStackId` if unknown.
+  /// Returns the record at `pointer` and keeps it; `stack` is `kNoStackId` if `pointer` is unknown.
   [[nodiscard]] BlockRecord look(const void* pointer) const noexcept {
     const Slot* slot = find(pointer);
     return slot == nullptr ? BlockRecord{} : unpack(*slot);
@@ -57,7 +57,7 @@ class FlatHashTable {
     count_ = 0;
   }
 
-  /// Removes all records. Keeps the memory unless less than 1/8 was in use.
+  /// Removes all records. Keeps the memory if at least 1/8 of the slots were used.
   void clear() noexcept {
     if (count_ * 8 < capacity_) return release();
     while (large_ != nullptr) Arena::deallocate(std::exchange(large_, large_->next), sizeof(Large));
@@ -73,7 +73,7 @@ class FlatHashTable {
   }
 
  private:
-  /// Empty if `word` is 0. A word is {stack : 32, size : 32}.
+  /// A slot is empty if `word` is 0. Otherwise `word` is {stack : 32, size : 32}.
   struct Slot {
     const void* pointer = nullptr;
     std::uint64_t word = 0;
@@ -105,7 +105,7 @@ class FlatHashTable {
     return record;
   }
 
-  /// Multiplicative hashing (Knuth, TAOCP 3, 6.4), scaled to any capacity below 2^32.
+  /// Returns the first slot to probe: multiplicative hashing (Knuth, TAOCP 3, 6.4) to any capacity.
   static std::size_t place_of(const void* pointer, std::size_t capacity) noexcept {
     const std::uint64_t hash = reinterpret_cast<std::uintptr_t>(pointer) * 0x9E3779B97F4A7C15;
     return (hash >> 32) * capacity >> 32;
@@ -129,7 +129,7 @@ class FlatHashTable {
     return slots[at];
   }
 
-  /// Empties `slot` and shifts back the records that probing would no longer reach.
+  /// Empties `slot` and shifts back later records, so that probing still reaches them.
   void close_gap(Slot* slot) noexcept {
     auto gap = static_cast<std::size_t>(slot - slots_);
     for (std::size_t at = after(gap, capacity_); slots_[at].word != 0; at = after(at, capacity_)) {
@@ -145,14 +145,14 @@ class FlatHashTable {
     return to >= from ? to - from : to + capacity_ - from;
   }
 
-  /// Makes room for one record. If the table cannot grow, one slot stays empty to end searches.
+  /// Ensures room for one record. If growing fails, fills all slots but one, which ends searches.
   bool make_room() noexcept {
     return (count_ + 1) * 5 <= capacity_ * 4 || grow() || count_ + 2 <= capacity_;
   }
 
   bool grow() noexcept;
 
-  /// Returns the next capacity that fills an arena block or whole pages.
+  /// Returns the next capacity at which the table exactly fills an arena block or whole pages.
   [[nodiscard]] std::size_t next_capacity() const noexcept {
     const std::size_t slots_per_page = os::page_size() / sizeof(Slot);
     if (capacity_ == 0) return kFirstCapacity;

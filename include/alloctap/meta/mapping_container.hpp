@@ -1,4 +1,4 @@
-/// The program's memory mappings (mmap), with page accuracy.
+/// Records of the program's memory mappings (mmap), with page granularity.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace alloctap {
 
-/// Disjoint intervals; adjacent pieces of one mapping are always merged.
+/// An ordered set of disjoint mapped intervals. Adjacent pieces of one mapping are merged.
 ///
 /// Constant-initialized, never destroyed. Not thread-safe; may run inside malloc, never throws.
 class MappingSet {
@@ -27,20 +27,20 @@ class MappingSet {
   MappingSet(const MappingSet&) = delete;
   MappingSet& operator=(const MappingSet&) = delete;
 
-  /// Records `range`, which must be free. Returns false without changes if out of memory.
+  /// Adds `range`, which must overlap no interval. Returns false without changes if out of memory.
   [[nodiscard]] bool add(AddressRange range, StackId stack, std::uint64_t order) noexcept;
 
-  /// Deletes what lies in `range`. Returns false if out of memory for the upper part of an interval
-  /// that must be split; that interval stays unchanged.
+  /// Removes `range`, splitting intervals if needed. Returns false if out of memory for the upper
+  /// part of a split; that interval stays unchanged.
   [[nodiscard]] bool discard(AddressRange range) noexcept;
 
-  /// Removes what lies in `range` and returns it as a chain, for `put_back` or `destroy_all`. If
-  /// out of memory, an interval that cannot be split stays whole, and a removed part without a node
-  /// is missing from the chain. Either increments `lost`.
+  /// Removes `range` and returns the removed pieces as a chain, for `put_back` or `destroy_all`. If
+  /// out of memory, an interval that must be split stays whole, or a removed piece is missing in
+  /// the chain. Either case increments `lost`.
   [[nodiscard]] MappingInterval* take_out(AddressRange range, std::uint64_t& lost) noexcept;
 
-  /// Restores a chain. Ranges added meanwhile stay and may split a restored piece. Each additional
-  /// piece needs memory; without it the piece is lost and increments `lost`.
+  /// Restores a chain. Intervals added meanwhile stay, so they may split a piece. Each additional
+  /// piece needs memory; if there is none, the piece is lost and `lost` is incremented.
   void put_back(MappingInterval* first, std::uint64_t& lost) noexcept {
     while (first != nullptr) put_back_one(std::exchange(first, first->next), lost);
   }
@@ -81,21 +81,21 @@ class MappingSet {
 
   void erase(MappingInterval& interval) noexcept;
 
-  /// Precondition: `range` overlaps no other interval, so that the order is unchanged.
+  /// Precondition: `range` overlaps no other interval, so that their order is kept.
   void resize(MappingInterval& interval, AddressRange range) noexcept {
     bytes_ = bytes_ - interval.range.length() + range.length();
     interval.range = range;
   }
 
-  /// Removes `range`, which covers a part of `interval`, from it. Returns false without changes if
-  /// out of memory for a second part.
+  /// Removes `range`, which covers a part of `interval`. Returns false without changes if out of
+  /// memory for the upper part of a split.
   bool cut_out(MappingInterval& interval, AddressRange range) noexcept;
 
   MappingInterval* take_part(MappingInterval& interval, AddressRange range) noexcept;
 
   void put_back_one(MappingInterval* interval, std::uint64_t& lost) noexcept;
 
-  /// Visits the free gaps of `range`. `visit` may insert into its gap and merge what it inserts.
+  /// Visits the unmapped gaps in `range`. `visit` may insert into the gap and merge.
   template <class Visit>
   void for_each_gap(AddressRange range, Visit&& visit) noexcept {
     Place next = first_ending_after(range.start);
@@ -109,7 +109,7 @@ class MappingSet {
 
   void insert_and_join(MappingInterval& piece) noexcept;
 
-  /// Merges two neighbours if they are adjacent pieces of one mapping.
+  /// Merges two neighbours if they are adjacent pieces of the mapping of one `map` call.
   void join(MappingInterval& left, MappingInterval& right) noexcept;
 
   NoDestroyLazy<Set> set_;
@@ -117,63 +117,62 @@ class MappingSet {
   std::size_t bytes_ = 0;
 };
 
-/// A mapping, or a piece that is left after a partial unmap, for `MappingContainer::for_each`.
+/// A mapping, or a piece left by a partial unmapping, for `MappingContainer::for_each`.
 struct MappingRecord {
   std::uintptr_t start = 0;
-  /// Bytes of whole pages.
+  /// The length in bytes, a multiple of the page size.
   std::size_t length = 0;
   StackId stack = kNoStackId;
-  /// The number of the `map` call that recorded it, from 1. Pieces of one mapping share it.
+  /// The serial number of the `map` call, from 1. Pieces of one mapping have equal numbers.
   std::uint64_t order = 0;
 };
 
-/// Totals at one moment. Bytes are those of whole pages.
+/// Mapping counts at one moment. Byte counts are multiples of the page size.
 struct MappingTotals {
-  /// Calls of `map`, except for empty ranges, and their bytes, even if they could not be recorded.
-  /// The bytes saturate at UINT64_MAX, because reserved address space is counted again each time.
+  /// The number and bytes of `map` calls with nonempty ranges, recorded or not. The bytes saturate
+  /// at UINT64_MAX, because reserved address space is counted each time.
   std::uint64_t mappings = 0;
   std::uint64_t mapped_bytes = 0;
-  /// Calls of `finish_unmap`, even if nothing was recorded.
+  /// The number of `finish_unmap` calls, even if nothing was recorded in the range.
   std::uint64_t unmappings = 0;
-  /// Intervals recorded now: a mapping with a hole counts twice.
+  /// The number of recorded intervals. A mapping with a hole is two intervals.
   std::uint64_t live_mappings = 0;
   std::uint64_t live_bytes = 0;
   /// The maximum of `live_bytes`.
   std::uint64_t peak_live_bytes = 0;
-  /// Records that are missing or too long because the tracker was out of memory.
+  /// Records that are missing or too long because memory ran out.
   std::uint64_t dropped = 0;
 };
 
-/// A set of intervals. Unmapping a part splits a mapping; mapping over others replaces them; a
-/// failed call changes nothing. Adjacent mappings are never merged.
+/// The records of mappings. Unmapping a part splits a mapping; mapping over others replaces them; a
+/// failed call changes nothing. Pieces of different mappings are never merged.
 ///
-/// A call that removes mappings has two steps, before and after the system call, because afterwards
-/// another thread may own the addresses: `begin_unmap`, then either `cancel_unmap` or
-/// `finish_unmap`. An mremap is `begin_unmap` of the old range, the system call, then either
-/// `cancel_unmap`, or `finish_unmap` and `map` of the new range.
+/// A call that removes mappings has two steps, because after the system call another thread may own
+/// the addresses. `begin_unmap` precedes the system call; `cancel_unmap` (if it failed) or
+/// `finish_unmap` follows. An mremap is an unmapping of the old range; `map` of the new range
+/// follows after `finish_unmap`.
 ///
 /// Thread-safe; runs inside malloc and mmap, never throws; may change errno. Constant-initialized,
-/// never destroyed. One lock guards the intervals and the totals; the arena's lock is acquired
-/// inside it. Hooks call from a `RecordingScope`, so at a fork the world is stopped and the lock is
-/// free. Mappings that another thread has detached at that moment are missing in the child.
+/// never destroyed. One lock guards everything; the arena's lock is acquired inside it. Hooks call
+/// from a `RecordingScope`, so at a fork the world is stopped and the lock is free. A child lacks
+/// mappings that another thread of the parent had detached.
 class MappingContainer {
  public:
   constexpr MappingContainer() noexcept = default;
 
-  /// Records `[start, start + length)`, rounded up to whole pages, replacing what was there.
-  /// `start` is page-aligned. Returns false and counts one dropped if out of memory. Then the
-  /// replaced mappings are gone, too, unless the range is the middle of one mapping, which stays
-  /// unchanged.
+  /// Records `[start, start + length)`, rounded up to whole pages, and replaces records inside.
+  /// `start` is page-aligned. If out of memory, returns false and counts one dropped. The replaced
+  /// records are removed even then, but a mapping that would have to be split stays unchanged.
   bool map(std::uintptr_t start, std::size_t length, StackId stack) noexcept;
 
-  /// Removes `[start, start + length)`, rounded up to whole pages, from the records and returns the
-  /// removed parts, which the caller owns. If out of memory, records outside the range stay
-  /// correct: a mapping that cannot be split stays whole, and a removed part may be missing from
-  /// the result. Each counts as dropped.
+  /// Removes the records in `[start, start + length)`, rounded up to whole pages. Returns the
+  /// removed pieces, which the caller owns. Records outside the range stay correct even if out of
+  /// memory. Then a mapping that must be split stays whole, or a removed piece is missing in the
+  /// result; each counts as dropped.
   [[nodiscard]] DetachedMappings begin_unmap(std::uintptr_t start, std::size_t length) noexcept;
 
-  /// Restores and empties `detached` after a failed system call. Ranges mapped meanwhile stay; a
-  /// piece between two of them for which there is no memory is dropped.
+  /// Restores and empties `detached` after a failed system call. Ranges mapped meanwhile stay. A
+  /// piece split by such a range may be dropped if out of memory.
   void cancel_unmap(DetachedMappings& detached) noexcept;
 
   /// Frees and empties `detached` after a successful system call.
@@ -185,7 +184,7 @@ class MappingContainer {
   [[nodiscard]] std::uint64_t live_mappings() noexcept { return totals().live_mappings; }
   [[nodiscard]] std::uint64_t dropped() noexcept { return totals().dropped; }
 
-  /// Calls `visit(const MappingRecord&)` by ascending address, with the lock held: `visit` must not
+  /// Calls `visit(const MappingRecord&)` by ascending address. Holds the lock, so `visit` must not
   /// call this container or the program's allocator.
   template <class Visit>
   void for_each(Visit&& visit) {
@@ -199,7 +198,7 @@ class MappingContainer {
   }
 
  private:
-  /// Clamps to the end of the address space.
+  /// Rounds up to whole pages, but not beyond the end of the address space.
   static AddressRange whole_pages(std::uintptr_t start, std::size_t length) noexcept;
 
   static MappingInterval* take(DetachedMappings& detached) noexcept {
@@ -212,7 +211,7 @@ class MappingContainer {
 
   FutexLock lock_;
   MappingSet set_;
-  /// Totals that `set_` does not count itself.
+  /// The totals, except for those that `set_` counts.
   MappingTotals totals_;
 };
 

@@ -1,4 +1,4 @@
-/// A node of the interval set of mappings.
+/// A node of the set of mapped intervals.
 #pragma once
 
 #include <boost/intrusive/set_hook.hpp>
@@ -14,15 +14,15 @@ using MappingHook =
     boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>,
                                     boost::intrusive::link_mode<boost::intrusive::normal_link>>;
 
-/// A mapping, or a piece that is left of one. An arena object that fits a 64-byte block.
+/// A mapping, or a piece left by a partial unmapping. Fits an arena block of 64 bytes.
 struct MappingInterval : MappingHook {
   MappingInterval(AddressRange where, StackId mapper, std::uint64_t creation) noexcept
       : range(where), order(creation), stack(mapper) {}
 
   AddressRange range;
-  /// The number of the mapping; pieces of one mapping share it.
+  /// The serial number of the `map` call; pieces of one mapping have equal numbers.
   std::uint64_t order;
-  /// The next node in a chain of removed intervals.
+  /// The next node in a chain of intervals that were removed from the set.
   MappingInterval* next = nullptr;
   StackId stack;
 

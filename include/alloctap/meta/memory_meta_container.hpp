@@ -7,7 +7,7 @@
 
 namespace alloctap {
 
-/// A pointer index plus the mappings. Constant-initialized, never destroyed.
+/// A pointer index plus mapping records, used inside malloc. Constant-initialized, never destroyed.
 template <PointerIndex Index>
 class MemoryMetaContainer : public Index {
  public:

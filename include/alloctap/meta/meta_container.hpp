@@ -8,9 +8,9 @@
 
 namespace alloctap {
 
-/// A `PointerIndex` of live blocks that also holds the mappings. It counts nothing: see
-/// `BlockTracker`. If `leaves_errno_alone` is true, its functions (and those of derived types)
-/// preserve errno. Otherwise the recorder saves it at each event.
+/// A `PointerIndex` of live blocks with the mapping records. Counting is done by `BlockTracker`. If
+/// `leaves_errno_alone` is true, its functions (and those of derived types) preserve errno.
+/// Otherwise the recorder saves and restores errno at each event.
 template <class M>
 concept MetaContainer = PointerIndex<M> && requires(M& meta) {
   { meta.mappings() } noexcept -> std::same_as<MappingContainer&>;

@@ -1,4 +1,4 @@
-/// A hash table from hashes to the numbers of entries in another array.
+/// A hash table whose values are indexes into an array of entries.
 #pragma once
 
 #include <array>
@@ -10,16 +10,16 @@
 
 namespace alloctap {
 
-/// An open-addressing table with linear probing; the user keeps it at most half full. A 32-bit slot
-/// has an entry's number and, in the other bits, a tag of the hash. So a search rarely reads a
-/// wrong entry. A table too large for a processor's L1 and L2 caches gets a small
-/// direct-mapped cache of recent results.
+/// An open-addressing table with linear probing; its user keeps it at most half full. A 32-bit slot
+/// has the number of an entry and, in the other bits, bits of the hash, so a search rarely reads a
+/// wrong entry. A table too large for a processor's L1 and L2 caches gets a small direct-mapped
+/// cache of recent results.
 ///
 /// Used by one thread, inside malloc. Not movable, never destroyed.
 class NumberedSlots {
  public:
   static constexpr std::size_t kFirstCapacity = 32;
-  /// The number of slots from which on the cache of recent results is used.
+  /// The minimum number of slots at which recent results are cached.
   static constexpr std::size_t kLargeCapacity = 16 * 1024;
 
   NumberedSlots() noexcept { slots_ = first_.data(); }
@@ -28,8 +28,8 @@ class NumberedSlots {
 
   [[nodiscard]] std::size_t capacity() const noexcept { return mask_ + 1; }
 
-  /// Returns the number of the entry inserted with `hash` for which `is_wanted(number)`; 0 if none.
-  /// `is_wanted` may get 0 and entries with other hashes.
+  /// Returns the entry number that was inserted with `hash` and for which `is_wanted(number)`
+  /// returns true; 0 if none was. `is_wanted` must accept 0 and entries with other hashes.
   template <class IsWanted>
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE std::uint32_t find(std::uint64_t hash,
                                                           IsWanted&& is_wanted) noexcept {
@@ -41,7 +41,7 @@ class NumberedSlots {
     return recent.number;
   }
 
-  /// Precondition: a slot is empty; `number` is not 0 and is below `capacity()`.
+  /// Inserts an entry. Precondition: a slot is empty, and `number` is in [1, `capacity()`).
   void insert(std::uint64_t hash, std::uint32_t number) noexcept {
     std::size_t at = hash & mask_;
     while (slots_[at] != 0) at = (at + 1) & mask_;
@@ -56,13 +56,13 @@ class NumberedSlots {
     if (slots_ != first_.data()) Arena::deallocate(slots_, this->capacity() * sizeof(Slot));
     slots_ = slots;
     mask_ = capacity - 1;
-    // Optional: works without the cache.
+    // If this allocation fails, the table works without the cache.
     if (recent_ == nullptr && capacity >= kLargeCapacity) recent_ = make<Recent>(kRecent);
     return true;
   }
 
  private:
-  /// 0 if empty.
+  /// Entry number and hash bits; 0 if empty.
   using Slot = std::uint32_t;
 
   struct Recent {
@@ -72,7 +72,7 @@ class NumberedSlots {
 
   static constexpr std::size_t kRecent = 2048;
 
-  /// Returns hash bits that do not select the slot.
+  /// Returns the hash bits that do not select the slot.
   static std::uint32_t tag_of(std::uint64_t hash) noexcept {
     return static_cast<std::uint32_t>(hash >> 32);
   }
@@ -82,7 +82,7 @@ class NumberedSlots {
     return static_cast<Element*>(Arena::allocate_table(count * sizeof(Element)));
   }
 
-  /// Returns the mask of the number in a slot.
+  /// Returns the mask of the entry number in a slot.
   [[nodiscard]] std::uint32_t number_mask() const noexcept {
     return static_cast<std::uint32_t>(mask_);
   }
@@ -101,7 +101,7 @@ class NumberedSlots {
 
   Slot* slots_ = nullptr;
   std::size_t mask_ = kFirstCapacity - 1;
-  /// nullptr while the table is small, or if there was no memory for it.
+  /// nullptr if the table is small or if out of memory.
   Recent* recent_ = nullptr;
   std::array<Slot, kFirstCapacity> first_{};
 };

@@ -9,19 +9,19 @@ namespace alloctap {
 
 /// The result of `insert`.
 struct InsertOutcome {
-  /// Whether the record was stored; false if out of memory.
+  /// False if the record was not stored because memory ran out.
   bool kept = true;
-  /// The previous record at the address; `stack` is `kNoStackId` if none.
+  /// The record that was replaced; `stack` is `kNoStackId` if the address was unknown.
   BlockRecord replaced;
 };
 
-/// Maps the address of a live block to its record. Functions are thread-safe and run inside malloc.
-/// Calls for one address never run concurrently, unless the program frees a block twice at once.
-/// Then both calls may get the record, and nothing else may break.
+/// Maps the address of a live block to its record. The functions are thread-safe and run inside
+/// malloc. Calls for one address are never concurrent, unless the program frees a block on two
+/// threads at once. Then both calls may return the record, but nothing else may break.
 ///
 /// `take` removes and returns a record; its `stack` is `kNoStackId` if the address is unknown.
-/// `for_each` visits `(const void*, BlockRecord)` for at least each record that exists during the
-/// whole call. Stored records never have `kNoStackId`.
+/// `for_each` visits `(const void*, BlockRecord)`; at least each record that exists during the
+/// whole call. The `stack` of a stored record is never `kNoStackId`.
 template <class I>
 concept PointerIndex = requires(I& index, const void* pointer, const BlockRecord& record) {
   { index.insert(pointer, record) } noexcept -> std::same_as<InsertOutcome>;

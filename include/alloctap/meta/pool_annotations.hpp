@@ -1,4 +1,4 @@
-/// The pool functions of annotate.h, forwarded to every tracker that records pools.
+/// The pool functions of annotate.h, which forward to every tracker that records pools.
 #pragma once
 
 #include <atomic>
@@ -17,12 +17,12 @@
 
 namespace alloctap {
 
-/// The trackers that had a session and record pools, and the functions that forward to them. Calls
-/// from inside the tracker (as by a dump's output) do nothing. Constant-initialized, never
-/// destroyed; thread-safe, preserves errno.
+/// The list of trackers that record pools and had a session, and the functions that forward to
+/// them. Calls by the tracker itself (such as from a dump's output) have no effect. Thread-safe;
+/// preserves errno. Constant-initialized, never destroyed.
 class PoolAnnotations {
  public:
-  /// The callbacks of one tracker; they do nothing while it has no session. Never removed.
+  /// The callbacks of one tracker, which have no effect while it has no session. Never removed.
   struct Listener {
     void (*allocate)(PoolHandle pool, void* pointer, std::size_t bytes,
                      const CallOrigin& origin) noexcept;
@@ -33,7 +33,7 @@ class PoolAnnotations {
     const Listener* next = nullptr;
   };
 
-  /// Registers a listener. Repeated calls are harmless.
+  /// Registers a listener unless it is registered.
   static void add(Listener& listener) noexcept {
     if (listener.is_known.exchange(true, std::memory_order_relaxed)) return;
     listener.next = first_.load(std::memory_order_relaxed);
@@ -47,7 +47,7 @@ class PoolAnnotations {
     return process_pools.create(annotated_text(name, length)).value;
   }
 
-  /// Returns the pool that the first call for `once` created, on whatever thread.
+  /// Returns the pool of `once`. Creates it in the first call, whichever thread makes that call.
   static alloctap_pool create_once(std::atomic<alloctap_pool>& once,
                                    std::string_view name) noexcept {
     if (inside_tracker()) return 0;
@@ -86,7 +86,7 @@ class PoolAnnotations {
     note_unknown_pool();
   }
 
-  /// Announces an allocation for a wrapper function; `origin` is in the wrapper's frame.
+  /// Reports an allocation on behalf of a wrapper function; `origin` is the wrapper's call site.
   static void note_allocation(PoolHandle pool, void* pointer, std::size_t bytes,
                               const CallOrigin& origin) noexcept {
     if (pointer == nullptr || inside_tracker()) return;

@@ -1,4 +1,4 @@
-/// Records and statistics of the blocks of memory pools.
+/// The records and statistics of blocks in memory pools.
 #pragma once
 
 #include <algorithm>
@@ -17,19 +17,19 @@
 
 namespace alloctap {
 
-/// The blocks of one pool and their sums. Each pool has its own index, because a pool's first block
-/// may have the address of the enclosing block. Not thread-safe. Zero-initialized.
+/// The records and the sums of one pool. Each pool has its own index, because the first block of a
+/// pool may have the address of the block that encloses the pool. Not thread-safe.
 class PoolBook {
  public:
   /// The result of `add`.
   struct Added {
-    /// False if out of memory for the block or for the sums of its stack.
+    /// False if memory ran out for the block or for the sums of its stack.
     bool kept = true;
-    /// Whether a live block had that address; it was ended.
+    /// Whether a live block had that address. Its record was removed.
     bool replaced = false;
   };
 
-  /// Switches to the pool with that generation of the slot; ends the blocks of an earlier one.
+  /// Prepares for the slot's pool with that generation; removes the blocks of an earlier pool.
   void enter(std::uint32_t generation) noexcept {
     if (generation_ != generation) end_all();
     generation_ = generation;
@@ -49,7 +49,7 @@ class PoolBook {
     return added;
   }
 
-  /// Ends a block. Returns false if it is unknown.
+  /// Removes a block. Returns false if the block is unknown.
   [[nodiscard]] bool remove(const void* pointer) noexcept {
     const BlockRecord record = index_.take(pointer);
     if (record.stack == kNoStackId) return false;
@@ -76,7 +76,7 @@ class PoolBook {
   void remove(const BlockRecord& record) noexcept {
     sums_.remove(record.size);
     PoolSums* const of_stack = stacks_.find(record.stack);
-    // If the sums of the stack lacked memory, they lack some of its blocks.
+    // The sums of a stack lack blocks that were added while memory for the sums ran out.
     if (of_stack != nullptr && of_stack->live_allocations > 0 &&
         (of_stack->live_bytes >= record.size || of_stack->is_saturated())) {
       of_stack->remove(record.size);
@@ -90,23 +90,23 @@ class PoolBook {
   std::uint32_t generation_ = 0;
 };
 
-/// Counts of wrong uses of pools.
+/// Counts of incorrect uses of pools.
 struct PoolFaults {
-  /// Frees and reallocations of blocks in no pool: allocated before the session, or freed twice.
+  /// Frees and reallocations of blocks in no pool: freed twice, or allocated before the session.
   std::uint64_t unknown_frees = 0;
-  /// Frees and reallocations of blocks that belong to another pool; they stay live.
+  /// Frees and reallocations with a pool that does not own the block. The block stays live.
   std::uint64_t wrong_pool_frees = 0;
-  /// Live blocks that were allocated again: their frees were not announced.
+  /// Live blocks that were allocated again, because the program did not announce their frees.
   std::uint64_t announced_twice = 0;
   /// Calls with a pool that was destroyed or never created.
   std::uint64_t unknown_pools = 0;
-  /// Events lost, entirely or for the sums of their stack, because the tracker was out of memory.
+  /// Events not recorded, or not in the sums of their stack, because memory ran out.
   std::uint64_t dropped = 0;
 };
 
-/// A `PoolBook` and a lock for each pool of `kTable`; threads that contend for the lock also
+/// A `PoolBook` with a lock for each pool of `kTable`. Threads that contend for the lock also
 /// contend for the program's pool. Callers are in a recording scope, so at a fork the locks are
-/// free. Arena memory. Constant-initialized, never destroyed.
+/// free. Records are arena memory. Constant-initialized, never destroyed.
 template <const PoolTable& kTable>
 class PoolBooks {
  public:
@@ -132,7 +132,7 @@ class PoolBooks {
     count(is_in_other_pool(pool, pointer) ? wrong_pool_frees_ : unknown_frees_);
   }
 
-  /// Ends all blocks of a pool, which may have just been destroyed.
+  /// Removes all blocks of a pool, which may already be destroyed.
   void reset(PoolHandle pool) noexcept {
     LockedBook& book = books_[pool.slot()];
     const std::lock_guard hold(book.lock);
@@ -150,7 +150,7 @@ class PoolBooks {
             .dropped = dropped_.load(std::memory_order_relaxed)};
   }
 
-  /// Returns the data of a slot. The caller has stopped the world or is the only thread.
+  /// Returns the records of a slot. The caller has stopped the world or is the only thread.
   [[nodiscard]] const PoolBook& book(std::uint32_t slot) const noexcept {
     return books_[slot].book;
   }
@@ -165,8 +165,8 @@ class PoolBooks {
     counter.fetch_add(1, std::memory_order_relaxed);
   }
 
-  /// Returns false and counts it if the pool was destroyed. A pool destroyed while its lock is held
-  /// is reset afterwards.
+  /// Prepares `book`, which is locked. Counts the call and returns false if the pool was destroyed.
+  /// If the pool is destroyed while the lock is held, `reset` follows.
   [[nodiscard]] bool enter(LockedBook& book, PoolHandle pool) noexcept {
     if (!kTable.is_alive(pool)) {
       note_unknown_pool();
@@ -176,7 +176,7 @@ class PoolBooks {
     return true;
   }
 
-  /// Acquires one lock at a time.
+  /// Locks one pool at a time.
   [[nodiscard]] ALLOCTAP_NOINLINE bool is_in_other_pool(PoolHandle pool,
                                                         const void* pointer) noexcept {
     for (std::uint32_t slot = 1; slot < kTable.end_slot(); ++slot) {

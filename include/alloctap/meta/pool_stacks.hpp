@@ -12,8 +12,8 @@
 
 namespace alloctap {
 
-/// The sums of one stack or of a whole pool. Bytes saturate at UINT64_MAX, because a program may
-/// announce any size. The live bytes are exact again when no block is live.
+/// The sums of one stack or of a whole pool. Bytes saturate at UINT64_MAX, because programs may
+/// announce any size. After saturation `live_bytes` is exact again once no block is live.
 struct PoolSums {
   std::uint64_t allocations = 0;
   std::uint64_t allocated_bytes = 0;
@@ -32,7 +32,7 @@ struct PoolSums {
   }
   void end_all() noexcept { live_allocations = live_bytes = 0; }
 
-  /// Whether a sum of bytes was cut: the live bytes may be less than those of the live blocks.
+  /// Returns whether a sum of bytes saturated, so that the live bytes may be too low.
   [[nodiscard]] bool is_saturated() const noexcept { return allocated_bytes == kMaxBytes; }
 
  private:
@@ -43,15 +43,15 @@ struct PoolSums {
   }
 };
 
-/// Sums by stack: a hash table with linear probing, at most 4/5 full, which only grows. Arena
-/// memory. Not thread-safe; runs inside malloc. Zero-initialized, never destroyed.
+/// Sums by stack: a hash table with linear probing, at most 4/5 full. Never shrinks. Its slots are
+/// arena memory. Not thread-safe; runs inside malloc. Zero-initialized, never destroyed.
 class PoolStacks {
  public:
   constexpr PoolStacks() noexcept = default;
   PoolStacks(const PoolStacks&) = delete;
   PoolStacks& operator=(const PoolStacks&) = delete;
 
-  /// Returns nullptr if out of memory for a new stack.
+  /// Returns the sums of `stack`, added if needed; nullptr if out of memory.
   [[nodiscard]] PoolSums* find_or_add(StackId stack) noexcept {
     if (Entry* known = find_entry(stack); known != nullptr) return &known->sums;
     if ((count_ + 1) * 5 > capacity_ * 4 && !grow()) return nullptr;
@@ -61,7 +61,7 @@ class PoolStacks {
     return &added.sums;
   }
 
-  /// Returns nullptr if the stack has no sums.
+  /// Returns the sums of `stack`; nullptr if it has no sums.
   [[nodiscard]] PoolSums* find(StackId stack) noexcept {
     Entry* const known = find_entry(stack);
     return known == nullptr ? nullptr : &known->sums;
@@ -93,7 +93,7 @@ class PoolStacks {
 
   static constexpr std::size_t kFirstCapacity = 4;
 
-  /// `capacity` is a power of two.
+  /// Returns the first slot to probe. `capacity` is a power of two.
   static std::size_t place_of(StackId stack, std::size_t capacity) noexcept {
     return (stack * std::uint64_t{0x9E3779B97F4A7C15} >> 32) & (capacity - 1);
   }

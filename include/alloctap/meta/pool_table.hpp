@@ -19,11 +19,11 @@
 
 namespace alloctap {
 
-/// The handle of a pool: a slot number and a generation, to detect use after destruction.
+/// The handle of a pool: its slot and a generation, which detects use after destruction.
 struct PoolHandle {
   static constexpr unsigned kSlotBits = 12;
 
-  /// 0 is no pool.
+  /// 0 if the handle is empty.
   std::uint32_t value = 0;
 
   [[nodiscard]] static constexpr PoolHandle of(std::uint32_t slot,
@@ -36,24 +36,24 @@ struct PoolHandle {
   [[nodiscard]] constexpr std::uint32_t generation() const noexcept { return value >> kSlotBits; }
 };
 
-/// The pools of the process, shared by all trackers. A destroyed pool keeps its slot and name. The
-/// next pool of that name reuses the slot, so a program may create and destroy pools for ever.
+/// The process's pools, shared by all trackers. A destroyed pool keeps its slot and name. The next
+/// pool with that name reuses the slot, so a program may create and destroy pools without end.
 ///
-/// Only `create` and `create_once` take a lock. Thread-safe, safe around fork. Names are arena
-/// memory and stay valid. Only const functions may be used inside a hook. Constant-initialized,
-/// never destroyed.
+/// Thread-safe, safe around fork. Only `create` and `create_once` take a lock. Hooks may use only
+/// const functions. Names are arena memory that is never freed. Constant-initialized, never
+/// destroyed.
 class PoolTable {
  public:
-  /// Slots begin at 1.
+  /// The number of slots; the first slot is 1.
   static constexpr std::uint32_t kMaxPools = (1U << PoolHandle::kSlotBits) - 1;
-  /// Bytes; longer names are cut.
+  /// In bytes; longer names are cut.
   static constexpr std::size_t kMaxNameLength = 200;
 
   constexpr PoolTable() noexcept = default;
   PoolTable(const PoolTable&) = delete;
   PoolTable& operator=(const PoolTable&) = delete;
 
-  /// Returns an empty handle if all slots are used or if out of memory.
+  /// Creates a pool. Returns an empty handle if all slots are used or if out of memory.
   [[nodiscard]] PoolHandle create(std::string_view name) noexcept {
     static_cast<void>(ForkHandlers::ensure_registered());
     // A fork waits until this scope ends, so it finds the lock free.
@@ -62,7 +62,7 @@ class PoolTable {
     return create_locked(name);
   }
 
-  /// Returns the pool whose handle is `once`; creates it if that is 0. All threads get one pool.
+  /// Returns the pool in `once`; if `once` is 0, creates the pool. All threads get one pool.
   [[nodiscard]] PoolHandle create_once(std::atomic<std::uint32_t>& once,
                                        std::string_view name) noexcept {
     static_cast<void>(ForkHandlers::ensure_registered());
@@ -75,7 +75,7 @@ class PoolTable {
     return made;
   }
 
-  /// Returns false if the pool does not exist.
+  /// Destroys a pool. Returns false if the pool does not exist.
   [[nodiscard]] bool destroy(PoolHandle pool) noexcept {
     if (pool.slot() == 0) return false;
     std::uint32_t expected = pool.generation() << 1 | kAlive;
@@ -88,7 +88,7 @@ class PoolTable {
     return state == (pool.generation() << 1 | kAlive);
   }
 
-  /// Returns false if the pool does not exist.
+  /// Sets the pool's overhead. Returns false if the pool does not exist.
   bool set_overhead(PoolHandle pool, std::uint64_t bytes) noexcept {
     if (!is_alive(pool)) return false;
     entries_[pool.slot()].overhead.store(bytes, std::memory_order_relaxed);
@@ -100,7 +100,7 @@ class PoolTable {
     return count_.load(std::memory_order_acquire) + 1;
   }
 
-  // Precondition: `slot` is below `end_slot()`. Names live as long as the table.
+  // Precondition of the following functions: `slot` is below `end_slot()`. Names are never freed.
 
   [[nodiscard]] std::string_view name(std::uint32_t slot) const noexcept {
     return {entries_[slot].name, entries_[slot].name_length};
@@ -108,12 +108,12 @@ class PoolTable {
   [[nodiscard]] bool is_destroyed(std::uint32_t slot) const noexcept {
     return (entries_[slot].state.load(std::memory_order_acquire) & kAlive) == 0;
   }
-  /// Returns bytes; 0 for a destroyed pool.
+  /// Returns the overhead in bytes; 0 if the pool was destroyed.
   [[nodiscard]] std::uint64_t overhead(std::uint32_t slot) const noexcept {
     return is_destroyed(slot) ? 0 : entries_[slot].overhead.load(std::memory_order_relaxed);
   }
 
-  /// Returns the number of failed calls of `create`.
+  /// Returns the number of `create` calls that failed.
   [[nodiscard]] std::uint64_t refused() const noexcept {
     return refused_.load(std::memory_order_relaxed);
   }
@@ -122,7 +122,7 @@ class PoolTable {
   static constexpr std::uint32_t kAlive = 1;
 
   struct Entry {
-    /// {generation, kAlive}.
+    /// {generation : 31, alive : 1}.
     std::atomic<std::uint32_t> state;
     std::uint32_t name_length;
     std::size_t name_hash;
@@ -130,7 +130,7 @@ class PoolTable {
     std::atomic<std::uint64_t> overhead;
   };
 
-  /// Wraps at the width of a handle; never 0, so that no handle is 0.
+  /// Returns the next generation, which wraps to 1. Never 0, so that no handle of a pool is 0.
   static constexpr std::uint32_t next(std::uint32_t generation) noexcept {
     constexpr std::uint32_t kMaxGeneration = (1U << (32 - PoolHandle::kSlotBits)) - 1;
     return generation == kMaxGeneration ? 1 : generation + 1;
@@ -175,7 +175,7 @@ class PoolTable {
   }
 
   FutexLock lock_;
-  /// All members are zero-initialized, so the table is in .bss.
+  /// All members are zero-initialized, so that a static table is in .bss.
   std::atomic<std::uint32_t> count_{0};
   std::atomic<std::uint64_t> refused_{0};
   ZeroedArray<Entry, kMaxPools + 1> entries_;

@@ -1,4 +1,4 @@
-/// A pointer index in shadow memory: no search, no lock.
+/// A pointer index in shadow memory, without locks and searches.
 #pragma once
 
 #include <atomic>
@@ -14,20 +14,20 @@
 
 namespace alloctap {
 
-/// The encoding of a block record in shadow words. The word of the granule (16 or 32 bytes) in
-/// which a block begins describes it. If the block is so long that no other can begin in the next
-/// granule, the next word holds its size. Otherwise its own word does. A record that fits neither
-/// form is stored elsewhere. The two upper bits:
+/// The encoding of block records in shadow words. A record is in the word of the granule (16 or 32
+/// bytes) in which its block begins. If the block is so long that no other can begin in the next
+/// granule, the size is in the next word. Otherwise the one word holds everything. A record that
+/// fits neither form is stored in another index ("elsewhere"). The two upper bits of a word mean:
 ///
-///     00  no block begins here; if nonzero, the size of the block of the word below
-///     01  odd, 29 bits of stack id; the next word is the size
-///     10  odd, 6 bits of size, 23 bits of stack id
-///     11  odd; stored elsewhere
+///     00  no block begins here; a nonzero word is the size of the block of the previous word
+///     01  odd bit, 29 bits of stack id; the next word is the size
+///     10  odd bit, 6 bits of size, 23 bits of stack id
+///     11  odd bit; the record is stored elsewhere
 ///
-/// "Odd" is one bit: whether the block begins in the upper half of a 32-byte granule.
+/// The odd bit is 1 if the block begins in the upper half of a 32-byte granule.
 class ShadowRecord {
  public:
-  /// The two words of a record; `size` is 0 if it needs one word.
+  /// The two words of a record; `size` is 0 if one word is enough.
   struct Words {
     std::uint32_t head = 0;
     std::uint32_t size = 0;
@@ -35,14 +35,14 @@ class ShadowRecord {
 
   static constexpr std::uint32_t kElsewhere = std::uint32_t{3} << 30;
   static constexpr std::uint32_t kOdd = std::uint32_t{1} << 29;
-  /// At least one is set in each word whose granule has the start of a block, and in no other word.
+  /// Nonzero in each word of a granule in which a block begins; 0 in all other words.
   static constexpr std::uint32_t kBeginBits = std::uint32_t{3} << 30;
 
   /// The largest size that fits in a single-word record.
   static constexpr std::uint64_t kMaxAlone = 63;
 
-  /// Encodes a block that is not odd, in one word if its size is at most `largest_alone` (which is
-  /// at most `kMaxAlone`). Returns `kElsewhere` if it does not fit.
+  /// Encodes a block with the odd bit 0, in one word if its size is at most `largest_alone` (at
+  /// most `kMaxAlone`). Returns `kElsewhere` if the record fits neither form.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static constexpr Words encode(
       const BlockRecord& record, std::uint64_t largest_alone) noexcept {
     if (record.size > largest_alone) {
@@ -59,7 +59,7 @@ class ShadowRecord {
                 kAlone | static_cast<std::uint32_t>(record.size) << kSmallSizeShift | record.stack};
   }
 
-  /// Decodes the two words of a record that is not elsewhere.
+  /// Decodes the words of a record that is not stored elsewhere.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static constexpr BlockRecord decode(
       const Words& words) noexcept {
     if (size_follows(words.head)) {
@@ -69,7 +69,7 @@ class ShadowRecord {
             .size = words.head >> kSmallSizeShift & kMaxAlone};
   }
 
-  /// Whether a word marks the start of a block.
+  /// Returns whether a word's granule has the start of a block.
   [[nodiscard]] static constexpr bool begins_block(std::uint32_t word) noexcept {
     return word >= kSizeFollows;
   }
@@ -82,7 +82,7 @@ class ShadowRecord {
   [[nodiscard]] static constexpr bool size_follows(std::uint32_t word) noexcept {
     return word >> 30 == 1;
   }
-  /// Whether a word is the size of the block of the word below.
+  /// Returns whether a word is the size of the block of the previous word.
   [[nodiscard]] static constexpr bool is_size(std::uint32_t word) noexcept {
     return word != 0 && word < kSizeFollows;
   }
@@ -96,21 +96,20 @@ class ShadowRecord {
   static constexpr int kSmallSizeShift = 23;
 };
 
-/// Stores a record in the shadow words of its block (`ShadowRecord`), one word for each `kSpacing`
-/// bytes, 16 or 32. No lock and no probing, and cache locality follows the program's. Costs up to 4
-/// / `kSpacing` of the heap.
+/// Stores each record in the shadow words of its block (`ShadowRecord`); one word per `kSpacing`
+/// bytes, 16 or 32. Runs inside malloc. Needs no lock and no probing; cache locality follows the
+/// program's. Costs up to 4 / `kSpacing` of the heap.
 ///
-/// Some records go to a `FlatHashIndex`: addresses that are no multiples of 16, blocks of 1 GiB or
-/// more, and blocks in the last `kSpacing` bytes of a 4 KiB page. So do overlapping blocks, such as
-/// a pool's block and the block around it.
+/// Some records are in a `FlatHashIndex` instead: addresses that are no multiples of 16, blocks of
+/// 1 GiB or more, and blocks in the last `kSpacing` bytes of a 4 KiB page. So are overlapping
+/// blocks, such as the first block of a pool and the block that encloses the pool.
 ///
-/// Removal is a load and a store, not an atomic exchange, because an allocator gives an address to
-/// one thread at a time. If a program frees a block on two threads at once, both may get the
-/// record.
+/// Removal is a load and a store, not an atomic exchange, because an address belongs to one thread
+/// at a time. If a program frees a block on two threads at once, both may get the record.
 ///
 /// Two blocks of one page that begin within `kSpacing` bytes share a word (with 16, only if they
-/// overlap). Their events must not be concurrent; a queue ensures that for one region. So a spacing
-/// of 32 is for allocators whose blocks never begin closer together.
+/// overlap). Their events must not be concurrent; queues ensure that per region. Use 32 only for
+/// allocators whose blocks begin at least 32 bytes apart.
 template <std::uintptr_t kSpacing>
 class BasicShadowIndex {
   static_assert(kSpacing == 16 || kSpacing == 32);
@@ -129,11 +128,11 @@ class BasicShadowIndex {
     return insert_at(memory_.find_made(pointer), pointer, record);
   }
 
-  /// The word that `try_insert` will write; nullptr if not known yet.
+  /// The word that `try_insert` will write; nullptr if `insert` must be used instead.
   using Expected = typename Memory::Word*;
 
-  /// Prefetches the word of `pointer` for `try_insert`, while the caller does other work. The
-  /// result is for that call only.
+  /// Prefetches the word of `pointer` while the caller does other work. Pass the result to the next
+  /// `try_insert` only.
   ALLOCTAP_ALWAYS_INLINE Expected expect(const void* pointer) noexcept {
     if (!Memory::covers(pointer) || crowded()) [[unlikely]] {
       return nullptr;
@@ -144,7 +143,7 @@ class BasicShadowIndex {
   }
 
   /// Fast path: stores the record if its shadow words are free. Otherwise returns false without
-  /// side effects; call `insert`.
+  /// side effects; the caller must use `insert`.
   ALLOCTAP_ALWAYS_INLINE bool try_insert(const void* pointer, const BlockRecord& record,
                                          Expected expected) noexcept {
     return expected != nullptr && insert_in_free(expected, pointer, record);
@@ -154,7 +153,7 @@ class BasicShadowIndex {
     return take_or(pointer, [&] { return take_unusual(pointer); });
   }
 
-  /// Like `take`, but calls `otherwise` instead of `take_unusual` if no word describes the block.
+  /// Like `take`, but if no word describes the block, returns `otherwise()`.
   template <class Otherwise>
   ALLOCTAP_ALWAYS_INLINE BlockRecord take_or(const void* pointer, Otherwise&& otherwise) noexcept {
     if (!Memory::covers(pointer)) [[unlikely]] {
@@ -179,7 +178,7 @@ class BasicShadowIndex {
   void for_each(Visit&& visit) {
     memory_.for_each(
         [&](const void* first, Word& word) {
-          // Loads once: blocks may change meanwhile, and the next one may begin in the other half.
+          // Loads the word once, because blocks may change during the visit.
           const std::uint32_t head = get(word);
           const void* const pointer = begin_of(first, head);
           const BlockRecord record = look(pointer, &word, head);
@@ -194,12 +193,12 @@ class BasicShadowIndex {
  private:
   using Word = typename Memory::Word;
 
-  /// If a block is larger, no other can begin in the next granule, wherever in its own granule it
-  /// begins.
+  /// The largest size encoded in one word. After a larger block no other can begin in the next
+  /// granule, even if the larger one begins at the start of its granule.
   static constexpr std::uint64_t kLargestAlone = 2 * kSpacing - 16;
   static_assert(kLargestAlone <= ShadowRecord::kMaxAlone);
 
-  /// Returns `ShadowRecord::kOdd` if `pointer` is in the upper half of its granule.
+  /// Returns `ShadowRecord::kOdd` if `pointer` is in the upper half of its granule; otherwise 0.
   static std::uint32_t odd_bit(const void* pointer) noexcept {
     if constexpr (kSpacing == 16) return 0;
     constexpr int kShift = std::countr_zero(ShadowRecord::kOdd) - 4;
@@ -207,20 +206,20 @@ class BasicShadowIndex {
            ShadowRecord::kOdd;
   }
 
-  /// Whether `head`, the word of the granule of `pointer`, describes the block at `pointer`.
+  /// Returns whether `head`, the word of the granule of `pointer`, describes a block at `pointer`.
   static bool is_of(std::uint32_t head, const void* pointer) noexcept {
     return ShadowRecord::begins_block(head) &&
            (kSpacing == 16 || (head & ShadowRecord::kOdd) == odd_bit(pointer));
   }
 
-  /// Returns the address of the block of word `head`, whose granule begins at `first`.
+  /// Returns the address of the block that `head` describes; its granule begins at `first`.
   static const void* begin_of(const void* first, std::uint32_t head) noexcept {
     // Integer arithmetic, because `first` may be null.
     const std::uintptr_t bytes = kSpacing > 16 && ShadowRecord::is_odd(head) ? 16 : 0;
     return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(first) + bytes);
   }
 
-  /// Whether a word says that the record of the block at `pointer` is elsewhere.
+  /// Returns whether the word of `pointer` says that the block's record is stored elsewhere.
   bool is_visited_elsewhere(const void* pointer) noexcept {
     const Word* const word = Memory::covers(pointer) ? memory_.find(pointer) : nullptr;
     const std::uint32_t head = word == nullptr ? 0 : get(*word);
@@ -231,13 +230,13 @@ class BasicShadowIndex {
     return word.load(std::memory_order_acquire);
   }
 
-  /// A thread that sees the first word also sees the second.
+  /// Writes the size first, so that a thread that reads the first word also sees the size.
   ALLOCTAP_ALWAYS_INLINE static void write(Word* word, const ShadowRecord::Words& words) noexcept {
     if (words.size != 0) word[1].store(words.size, std::memory_order_relaxed);
     word[0].store(words.head, std::memory_order_release);
   }
 
-  /// `word` is that of `pointer`; nullptr if it must be created.
+  /// Inserts by `word`, the word of `pointer`; nullptr if the word must be created.
   ALLOCTAP_ALWAYS_INLINE InsertOutcome insert_at(Word* word, const void* pointer,
                                                  const BlockRecord& record) noexcept {
     if (word == nullptr) [[unlikely]] {
@@ -250,7 +249,7 @@ class BasicShadowIndex {
     return insert_slow(pointer, word, record);
   }
 
-  /// Returns false if the words are in use or the record does not fit.
+  /// Stores a record in `word`. Returns false if it does not fit or if words are in use.
   ALLOCTAP_ALWAYS_INLINE static bool insert_in_free(Word* word, const void* pointer,
                                                     const BlockRecord& record) noexcept {
     ShadowRecord::Words words = ShadowRecord::encode(record, kLargestAlone);
@@ -268,7 +267,7 @@ class BasicShadowIndex {
            (words.size == 0 || (Memory::has_neighbour(pointer) && get(word[1]) == 0));
   }
 
-  /// Precondition: `word`, with the value `head`, describes the block at `pointer`.
+  /// Removes a record. Precondition: `word`, with value `head`, describes the block at `pointer`.
   ALLOCTAP_ALWAYS_INLINE BlockRecord take(const void* pointer, Word* word,
                                           std::uint32_t head) noexcept {
     word[0].store(0, std::memory_order_release);
@@ -282,7 +281,7 @@ class BasicShadowIndex {
   }
 
   /// Returns the record of the block at `pointer`, whose word had the value `head`. Its `stack` is
-  /// `kNoStackId` if there is no block, or if it is being removed.
+  /// `kNoStackId` if no block begins there, or if the block is being removed.
   BlockRecord look(const void* pointer, const Word* word, std::uint32_t head) noexcept {
     if (!ShadowRecord::begins_block(head)) return {};
     if (ShadowRecord::is_elsewhere(head)) return others_.look(pointer);
@@ -296,13 +295,13 @@ class BasicShadowIndex {
     return others_.take(pointer);
   }
 
-  /// Whether a block ever found its word in use by another block. Then a block may be in `others_`
-  /// although its word is free.
+  /// Returns whether a block ever found its word used by another block. If so, any block may be in
+  /// `others_`, even one whose word is free.
   [[nodiscard]] bool crowded() const noexcept {
     return kSpacing > 16 && crowded_.load(std::memory_order_acquire);
   }
 
-  /// Slow path of `insert_in_free`.
+  /// Slow path, after `insert_in_free` has failed.
   ALLOCTAP_NOINLINE InsertOutcome insert_slow(const void* pointer, Word* word,
                                               const BlockRecord& record) noexcept {
     const BlockRecord replaced = take(pointer);
@@ -323,8 +322,8 @@ class BasicShadowIndex {
     return {.kept = true, .replaced = replaced};
   }
 
-  /// Moves the record of the block of the word before `size` to `others_`, to free its size word
-  /// for the block at `pointer`.
+  /// Moves the record of the block before `pointer` to `others_`. Its size word, `size`, becomes
+  /// free for the block at `pointer`.
   bool move_elsewhere(const void* pointer, Word* size) noexcept {
     Word* const head = size - 1;
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
@@ -342,7 +341,7 @@ class BasicShadowIndex {
   std::atomic<bool> crowded_{false};
 };
 
-/// The index for blocks at any multiples of 16.
+/// The index for blocks at arbitrary multiples of 16.
 using ShadowIndex = BasicShadowIndex<16>;
 
 static_assert(PointerIndex<ShadowIndex>);

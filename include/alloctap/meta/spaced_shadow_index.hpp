@@ -10,9 +10,9 @@
 
 namespace alloctap {
 
-/// `BasicShadowIndex<32>` if `set_min_block_spacing` announced at least 32 bytes between block
-/// addresses (as in glibc): half the memory of `ShadowIndex`, and better cache locality. Otherwise
-/// an out-of-line `ShadowIndex`. Thread-safe, runs inside malloc.
+/// A `BasicShadowIndex<32>` if `set_min_block_spacing` announced at least 32 bytes between block
+/// addresses (as in glibc); otherwise a `ShadowIndex`, whose functions are not inlined. Spacing 32
+/// halves the memory and improves cache locality. Thread-safe, runs inside malloc.
 class SpacedShadowIndex {
   using Wide = BasicShadowIndex<32>;
 
@@ -21,9 +21,9 @@ class SpacedShadowIndex {
 
   constexpr SpacedShadowIndex() noexcept = default;
 
-  /// Announces that blocks begin at multiples of 16 at least `bytes` apart. Only the first call has
-  /// an effect, because stored records do not move. Must precede the first `insert`, without
-  /// concurrent calls.
+  /// Announces that blocks begin at multiples of 16, at least `bytes` apart. Only the first call
+  /// has an effect, because stored records do not move. Must precede the first `insert`; no other
+  /// call may run concurrently.
   void set_min_block_spacing(std::size_t bytes) noexcept {
     if (!decided_) is_wide_.store(bytes >= 32, std::memory_order_relaxed);
     decided_ = true;
@@ -37,7 +37,7 @@ class SpacedShadowIndex {
     return insert_narrow(pointer, record);
   }
 
-  /// Like those of `BasicShadowIndex`. No check which index is used: an unused wide index has no
+  /// As in `BasicShadowIndex`. Does not check which index is in use: an unused `wide_` has no
   /// words, so its fast path always fails.
   using Expected = Wide::Expected;
 
