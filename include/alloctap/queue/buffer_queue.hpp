@@ -1,4 +1,4 @@
-/// A queue of sharded buffers that a worker thread drains into the container.
+/// A queue with sharded buffers, which a worker thread drains into the container.
 #pragma once
 
 #include <array>
@@ -21,14 +21,14 @@
 
 namespace alloctap {
 
-/// Moves container updates off the calling thread. Choose it if an update is expensive
-/// (`FlatHashIndex` with many threads). Between flushes live totals are up to `kSweepInterval` old,
-/// and the peak reflects the order in which shards were drained.
+/// A queue that moves container updates to a worker thread. Choose it if updates are expensive
+/// (`FlatHashIndex` with many threads). Until a flush, live totals are up to `kSweepInterval` ns
+/// old; the peak reflects the order in which shards were drained. Pushing runs inside malloc.
 ///
 /// All pointers of a 4 KiB region share a shard. A free is pushed before the memory can be reused,
-/// so the order of a region's events is exact. The worker swaps in a spare buffer and
-/// replays the full one without the shard's lock. Memory is bounded and no event is lost: a thread
-/// that finds its shard full drains it.
+/// so the events of a region stay in order. The worker swaps a full buffer for a spare and replays
+/// it without the shard's lock. Memory is bounded. No event is lost: a thread that finds its shard
+/// full drains the shard itself.
 struct BufferQueue {
   static constexpr std::size_t kShards = 256;
   static constexpr std::int64_t kSweepInterval = 50'000'000;
@@ -44,7 +44,7 @@ struct BufferQueue {
           [&] { consumer_.record_allocation(allocation); });
     }
 
-    /// A free whose allocation is the shard's newest event cancels it; both are still counted.
+    /// Pushes a free. If the newest event is its allocation, both are counted and dropped.
     void push_deallocation(void* pointer) noexcept {
       push(
           pointer, [&](QueueBuffer& buffer) { cancel_or_append(buffer, pointer); },
@@ -63,7 +63,7 @@ struct BufferQueue {
       consumer_.put_back(pointer, record);
     }
 
-    /// Starts the worker. Each shard's buffer is allocated on first use.
+    /// Starts the worker. The buffer of a shard is allocated on the shard's first event.
     Status start(std::size_t max_bytes) {
       // One buffer per shard and the worker's spare.
       const std::size_t events =
@@ -88,8 +88,8 @@ struct BufferQueue {
       for (Shard& shard : shards_) drain(shard);
     }
 
-    /// Forgets the worker, which a child of fork does not have. It needs none: threads drain the
-    /// shards that they fill, and readers call `flush`.
+    /// Forgets the worker thread, which does not exist in the child of a fork. The child needs no
+    /// worker, because threads drain shards that are full and readers call `flush`.
     void after_fork() noexcept { worker_.forget(); }
 
     /// Returns the maximum size of all buffers in bytes.
@@ -107,8 +107,8 @@ struct BufferQueue {
       QueueBuffer buffer;
     };
 
-    /// Rounds `bytes` down to what an allocation uses without waste: whole pages, or an arena size
-    /// class below a page.
+    /// Rounds `bytes` down to an allocation size without waste: whole pages, or a power of two
+    /// below a page.
     static std::size_t whole_memory(std::size_t bytes) noexcept {
       const std::size_t page = os::page_size();
       return bytes < page ? std::bit_floor(bytes) : bytes & ~(page - 1);
@@ -119,7 +119,7 @@ struct BufferQueue {
       return shards_[(region * 0x9E3779B97F4A7C15) >> 56];
     }
 
-    /// Applies `append` to the shard's buffer, or calls `bypass` if out of memory for a buffer.
+    /// Applies `append` to the shard's buffer; calls `bypass` if the buffer cannot be allocated.
     template <class Append, class Bypass>
     void push(const void* pointer, Append append, Bypass bypass) noexcept {
       Shard& shard = shard_of(pointer);
@@ -152,7 +152,7 @@ struct BufferQueue {
       shard.buffer.replay(consumer_);
     }
 
-    /// Replays without the shard's lock; the spare buffer takes events meanwhile.
+    /// Replays the buffer without the shard's lock; meanwhile the spare buffer receives events.
     void drain_with_spare(Shard& shard) noexcept {
       const std::lock_guard hold_replay(shard.replay_lock);
       {

@@ -1,4 +1,4 @@
-/// No queue: the calling thread applies each event to the container.
+/// A queue that stores nothing: the calling thread applies each event to the container.
 #pragma once
 
 #include "alloctap/macros.hpp"
@@ -7,16 +7,16 @@
 
 namespace alloctap {
 
-/// Choose it if a container update is cheap (`ShadowIndex`), if checks must find the record during
-/// free, or if the peak must be accurate: exact with one thread, within 1 % with several
-/// (`LiveBytes`).
+/// Applies each event at once. Runs inside malloc. Choose it if a container update is cheap
+/// (`ShadowIndex`), if checks need the record during free, or if the peak must be accurate: exact
+/// with one thread, within 1 % with several (`LiveBytes`).
 struct DirectQueue {
   template <class Consumer>
   class For {
    public:
-    /// The container is always up to date.
+    /// The container is always up to date, because no event waits.
     static constexpr bool kDeliversAtOnce = true;
-    /// Functions change errno only if the container does.
+    /// Whether the functions change errno only if the container does.
     static constexpr bool leaves_errno_alone = true;
     using Unchanging = For;
 
@@ -29,14 +29,14 @@ struct DirectQueue {
     ALLOCTAP_ALWAYS_INLINE void push_deallocation(void* pointer) const noexcept {
       consumer_.record_deallocation(pointer);
     }
-    /// Counts in `totals`, which the caller has looked up.
+    /// Like `push_deallocation(pointer)`, but counts in `totals`, the calling thread's stats.
     template <class Totals>
     ALLOCTAP_ALWAYS_INLINE void push_deallocation(void* pointer, Totals& totals) const noexcept
       requires requires(Consumer& consumer) { consumer.record_deallocation(pointer, totals); }
     {
       consumer_.record_deallocation(pointer, totals);
     }
-    /// Like `push_deallocation`, but does nothing and returns false if `pointer` is unknown.
+    /// Like `push_deallocation`, but returns false without effect if `pointer` is unknown.
     template <class Totals>
     ALLOCTAP_ALWAYS_INLINE bool push_known_deallocation(void* pointer,
                                                         Totals& totals) const noexcept
@@ -44,7 +44,7 @@ struct DirectQueue {
     {
       return consumer_.record_known_deallocation(pointer, totals);
     }
-    /// Starts the lookup for an allocation at `pointer`; pass the result to `push_expected`.
+    /// Starts the index lookup for an allocation at `pointer`; pass the result to `push_expected`.
     ALLOCTAP_ALWAYS_INLINE auto expect_allocation(const void* pointer) const noexcept
       requires requires(Consumer& consumer) { consumer.expect(pointer); }
     {

@@ -21,22 +21,22 @@
 
 namespace alloctap {
 
-/// Each thread writes its own stream; one shared atomic counter numbers the events. So the order of
-/// the events of one block is exact: an allocation is logged before its thread passes the block on,
-/// and a free before the allocator gets the memory.
+/// A log with one stream per thread; a shared atomic counter numbers the events. Events of one
+/// block are in order: an allocation is logged before its thread passes the block on, and a free is
+/// logged before the allocator gets the memory.
 ///
-/// The total size of the streams' chunks is bounded. The first event without room ends the log, so
-/// the log is a gapless prefix; later events are only counted. Memory is never freed. After a fork
-/// the child continues the log.
+/// The total size of the streams' chunks is bounded. The first event that does not fit ends the
+/// log, so the log has all events before that one. Later events are only counted. Memory is never
+/// freed. The child of a fork continues the log.
 ///
-/// `log` runs inside malloc, in a recording scope. It takes a lock only for a thread's first event
-/// and for a new chunk. `cut` needs a stopped world. Constant-initialized, never destroyed.
+/// `log` runs inside malloc, in a recording scope. Acquires a lock only for a thread's first event
+/// and for a new chunk. `cut` requires a stopped world. Constant-initialized, never destroyed.
 class EventLog {
  public:
-  /// `most_bytes` bounds the total size of all chunks.
+  /// `most_bytes` is the maximum total size of all chunks.
   constexpr explicit EventLog(std::size_t most_bytes) noexcept : most_bytes_(most_bytes) {}
 
-  /// Changes the bound. Before the first event.
+  /// Changes the maximum size. Call before the first event.
   void set_most_bytes(std::size_t bytes) noexcept {
     most_bytes_.store(bytes, std::memory_order_relaxed);
   }
@@ -44,7 +44,7 @@ class EventLog {
     return most_bytes_.load(std::memory_order_relaxed);
   }
 
-  /// Logs an event. `record` is ignored if `kind` adds no block.
+  /// Logs an event. `record` is ignored unless `kind` makes a block live.
   void log(ThreadState* thread, LoggedKind kind, const void* block,
            const BlockRecord& record = {}) noexcept {
     const std::uint64_t sequence = next_.fetch_add(1, std::memory_order_relaxed);
@@ -67,7 +67,7 @@ class EventLog {
                            .time_ns = os::coarse_monotonic_ns() + stream->epoch_ns});
   }
 
-  /// Returns the current contents in `events`. Returns false if out of memory.
+  /// Stores references to the current contents in `events`. Returns false if out of memory.
   [[nodiscard]] bool cut(LoggedEvents& events) const noexcept {
     const std::uint64_t all = next_.load(std::memory_order_relaxed);
     events.count = std::min(all, end_.load(std::memory_order_relaxed));
@@ -81,20 +81,20 @@ class EventLog {
   }
 
  private:
-  /// The stream of a `ThreadState`, which passes on to its next owner.
+  /// The stream of a `ThreadState`. If the state gets a new owner thread, so does the stream.
   struct Stream {
     std::uint64_t log = 0;
     const ThreadState* state = nullptr;
     Stream* next = nullptr;
     std::uint32_t generation = 0;
-    /// `LoggedEvent::thread`.
+    /// The value of `LoggedEvent::thread`.
     std::uint32_t number = 0;
-    /// The offset from monotonic to Unix time.
+    /// The difference of Unix time and monotonic time.
     std::int64_t epoch_ns = 0;
     EventStream events = {};
   };
 
-  /// The stream of the log that the thread used last; most programs have one log.
+  /// Caches the stream that the thread used last, because most programs have one log.
   struct Mine {
     Stream* stream = nullptr;
   };
@@ -128,7 +128,7 @@ class EventLog {
     return made;
   }
 
-  /// Numbers the log, because an earlier one may have had its address.
+  /// Gives the log a number, because an earlier log may have had the same address.
   void begin_log() noexcept {
     epoch_ns_ = os::wall_clock_ns() - os::monotonic_ns();
     id_.store(next_id_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
@@ -155,9 +155,9 @@ class EventLog {
     }
   }
 
-  /// Written at each event.
+  /// Written at each event, so in its own cache line.
   alignas(64) std::atomic<std::uint64_t> next_{0};
-  /// Read at each event: the number of the first event that is not in the log.
+  /// The number of the first event that is not in the log. Read at each event.
   alignas(64) std::atomic<std::uint64_t> end_{kNever};
   std::atomic<std::uint64_t> id_{0};
   std::atomic<Stream*> first_{nullptr};

@@ -1,4 +1,4 @@
-/// The contract of queues: how recorded events reach the container.
+/// The contract of queues, which deliver recorded events to the container.
 #pragma once
 
 #include <concepts>
@@ -9,8 +9,8 @@
 
 namespace alloctap {
 
-/// The consumer of a queue, as a minimal model of `BlockTracker`. `count_pair` counts an allocation
-/// and its free that cancelled out in the queue.
+/// A minimal model of a queue's consumer, `BlockTracker`. `count_pair` counts an allocation and its
+/// free that cancelled out in the queue.
 struct QueueConsumerArchetype {
   void record_allocation(const RecordedAllocation&) noexcept {}
   void record_deallocation(void*) noexcept {}
@@ -19,18 +19,18 @@ struct QueueConsumerArchetype {
   void count_pair(const BlockRecord&) noexcept {}
 };
 
-/// A policy `P` whose member template `P::template For<Consumer>` is the queue. It has a constexpr
-/// constructor from a reference to its consumer.
+/// A policy `P` whose queue is the member template `P::template For<Consumer>`. The queue has a
+/// constexpr constructor from a reference to its consumer.
 ///
-/// Events of one 4 KiB region arrive one at a time and in the order of pushing. `take` and
-/// `put_back` bracket a reallocation; they act on the container directly, after the queued events
-/// of the pointer. The pushing functions run inside malloc on any thread; `start`, `stop` and
-/// `flush` on the control plane; `after_fork` in the single-threaded child. `start` gets the bound
-/// on the queue's memory in bytes. `flush` delivers everything pushed before it.
+/// Delivers the events of one 4 KiB region one at a time, in the order of pushing. `take` and
+/// `put_back` bracket a reallocation: they first deliver the queued events of the pointer, then act
+/// on the container directly. Pushing functions run inside malloc on any thread; `start`, `stop`
+/// and `flush` on the control plane; `after_fork` in the single-threaded child. `start` gets the
+/// maximum size of the queue in bytes. `flush` delivers every event pushed before.
 ///
 /// If `leaves_errno_alone` is true, functions inside malloc change errno only if the consumer does.
-/// Otherwise the recorder saves it at each event. A queue whose `Unchanging` is its own type has no
-/// state and is a constant, so that its consumer is known at compile time.
+/// Otherwise the recorder saves errno at each event. If its `Unchanging` is its own type, the queue
+/// has no state and is a constant, so its consumer is known at compile time.
 template <class P>
 concept EventQueuePolicy =
     requires(typename P::template For<QueueConsumerArchetype>& queue, void* pointer,

@@ -1,4 +1,4 @@
-/// The encoded events of one thread, in chunks of the arena.
+/// The encoded events of one thread, in arena memory.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace alloctap {
 
-/// A flags byte, then unsigned LEB128 numbers (DWARF 5, 7.6): the thread if it changed, the steps
-/// of sequence (if not 1) and time (if not 0), the zigzag-coded step of the address. If a block is
-/// added, its size and stack follow. An allocation takes about 7 bytes, a free 4. May run inside
-/// malloc.
+/// The event encoding: a flags byte, then unsigned LEB128 numbers (DWARF 5, 7.6). These are the
+/// thread if it changed, the increments of sequence (if not 1) and time (if not 0), and the
+/// zigzag-coded difference of addresses. If a block becomes live, its size and stack follow. An
+/// allocation takes about 7 bytes, a free 4. May run inside malloc.
 class EventCoding {
  public:
   /// The maximum size of an encoded event.
   static constexpr std::size_t kMaxBytes = 64;
 
-  /// Writes `event` to `to`; `before` is the previous event. Returns the end of the output.
+  /// Writes `event` to `to`; `before` is the previous event. Returns the end of the written bytes.
   ALLOCTAP_ALWAYS_INLINE static std::byte* encode(const LoggedEvent& event,
                                                   const LoggedEvent& before,
                                                   std::byte* to) noexcept {
@@ -43,8 +43,8 @@ class EventCoding {
     return to;
   }
 
-  /// Reads an encoded event. `event` holds the previous one and is overwritten. Returns the end of
-  /// the input.
+  /// Decodes the event at `from` into `event`, which must hold the previous event. Returns the end
+  /// of the read bytes.
   static const std::byte* decode(const std::byte* from, LoggedEvent& event) noexcept {
     const auto bits = static_cast<unsigned>(*from++);
     event.kind = static_cast<LoggedKind>(bits & kKind);
@@ -64,7 +64,7 @@ class EventCoding {
  private:
   enum Flags : unsigned { kKind = 3, kOtherThread = 4, kOtherStep = 8, kOtherTime = 16 };
 
-  /// Zigzag-codes a difference, which may wrap around.
+  /// Zigzag-codes the difference of two numbers, which may wrap around.
   static constexpr std::uint64_t step(std::int64_t now, std::int64_t before) noexcept {
     const std::uint64_t difference =
         static_cast<std::uint64_t>(now) - static_cast<std::uint64_t>(before);
@@ -91,12 +91,12 @@ class EventCoding {
   }
 };
 
-/// An arena block of encoded events; no event spans two chunks.
+/// An arena block of encoded events. Each event is completely in one chunk.
 struct EventChunk {
   static constexpr std::size_t kBytes = 16 * 1024;
 
   EventChunk* next = nullptr;
-  /// Bytes of events, without this header.
+  /// The size of the events in bytes, without this header.
   std::size_t used = 0;
 
   [[nodiscard]] std::byte* begin() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
@@ -108,19 +108,19 @@ struct EventChunk {
   }
 };
 
-/// The contents of a stream at one moment; readable while the stream grows.
+/// The contents of a stream at one moment. Stays readable while the stream grows.
 struct EventStreamPart {
   const EventChunk* first = nullptr;
   const EventChunk* last = nullptr;
-  /// The used bytes of the last chunk.
+  /// The number of used bytes of the last chunk.
   std::size_t used = 0;
 };
 
-/// An append-only stream. One thread at a time; may run inside malloc. Trivially destructible: the
-/// owner calls `release` to free the memory.
+/// An append-only stream of events. Used by one thread at a time; may run inside malloc. Trivially
+/// destructible: the owner must call `release` to free the memory.
 class EventStream {
  public:
-  /// Whether `append` may be called; otherwise call `grow`.
+  /// Returns whether `append` may be called. If not, `grow` must be called first.
   [[nodiscard]] bool has_room() const noexcept { return last_ != nullptr && last_->has_room(); }
 
   /// Adds a chunk of `EventChunk::kBytes`. Returns false if out of memory.
@@ -133,7 +133,7 @@ class EventStream {
     return true;
   }
 
-  /// Appends an event with a higher sequence than the last. Precondition: `has_room()`.
+  /// Appends an event, whose sequence must exceed the last one's. Precondition: `has_room()`.
   void append(const LoggedEvent& event) noexcept {
     const std::byte* end = EventCoding::encode(event, newest_, last_->begin() + last_->used);
     last_->used = static_cast<std::size_t>(end - last_->begin());
@@ -157,13 +157,13 @@ class EventStream {
   LoggedEvent newest_ = kBeforeFirstEvent;
 };
 
-/// Iterates over a part of a stream.
+/// Iterates over the events of an `EventStreamPart`.
 class EventStreamReader {
  public:
   explicit EventStreamReader(const EventStreamPart& part) noexcept
       : chunk_(part.first), part_(part) {}
 
-  /// Advances to the next event. Returns false after the last.
+  /// Advances to the next event. Returns false if no event is left.
   [[nodiscard]] bool next() noexcept {
     while (chunk_ != nullptr && at_ == used()) {
       chunk_ = chunk_ == part_.last ? nullptr : chunk_->next;
@@ -179,7 +179,7 @@ class EventStreamReader {
   [[nodiscard]] const LoggedEvent& event() const noexcept { return event_; }
 
  private:
-  /// The stream's thread may be writing behind the used bytes of the last chunk.
+  /// Reads the last chunk's size from `part_`, because the stream's thread may be appending to it.
   [[nodiscard]] std::size_t used() const noexcept {
     return chunk_ == part_.last ? part_.used : chunk_->used;
   }

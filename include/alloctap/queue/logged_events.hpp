@@ -11,30 +11,30 @@
 
 namespace alloctap {
 
-/// The first `count` events of a log, as parts of the streams of its threads. Points into the log.
-/// Arena memory. Move-only.
+/// References to the first `count` events of a log, which the log owns. The array `parts` is arena
+/// memory. Move-only.
 class LoggedEvents {
  public:
   /// The number of events.
   std::uint64_t count = 0;
-  /// The number of events that came after the log was full.
+  /// The number of events after the end of the log, which were not logged.
   std::uint64_t missed = 0;
-  /// One per stream, unordered. Together they have each sequence number below `count` exactly once;
-  /// higher ones are ignored.
+  /// One per stream, unordered. Together they have each sequence number below `count` exactly once.
+  /// Events with higher numbers are ignored.
   ArenaArray<EventStreamPart> parts;
 
-  /// Whether a log exists and lacks no event.
+  /// Returns whether a log exists and has all events.
   [[nodiscard]] bool complete() const noexcept { return count > 0 && missed == 0; }
 
-  /// Calls `visit(const LoggedEvent&)` in sequence order (a k-way merge). Returns false, after
-  /// visiting none, if out of memory.
+  /// Calls `visit(const LoggedEvent&)` in sequence order (a k-way merge). Returns false without a
+  /// call of `visit` if out of memory.
   template <class Visit>
   [[nodiscard]] bool for_each(Visit&& visit) const {
     ArenaArray<EventStreamReader> readers;
     if (!begin(readers)) return false;
     while (!readers.empty()) {
       std::pop_heap(readers.begin(), readers.end(), &comes_later);
-      // Avoids heap operations while one thread has consecutive events.
+      // Visits consecutive events of one thread without heap operations.
       EventStreamReader& reader = readers.back();
       std::uint64_t sequence = reader.event().sequence;
       bool more = true;

@@ -1,4 +1,4 @@
-/// A queue that also logs each event.
+/// A queue adapter that also logs each event.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace alloctap {
 
-/// `Inner`, plus an `EventLog` of all events in up to `kMaxBytes` (or the size set by
+/// Passes events to the queue `Inner` and logs them in an `EventLog` of up to `kMaxBytes` (or
 /// `log().set_most_bytes`). Choose it if the order of events matters, not only the totals: for
-/// `RecordDump` and its replay, or a full timeline in `HeaptrackDump`. Totals stay exact when the
-/// log is full, because `Inner` gets all events.
+/// `RecordDump` and its replay, or a full timeline in `HeaptrackDump`. When the log is full, totals
+/// stay exact, because `Inner` gets all events.
 ///
-/// An event costs an atomic addition, a read of the coarse clock, and 4 to 8 bytes written to
-/// thread-local memory. Samples bypass queues, so a policy that samples leaves the log empty.
+/// Runs inside malloc. An event costs an atomic addition, a read of the coarse clock, and 4 to 8
+/// bytes of thread-local memory. Samples bypass queues, so a sampling policy leaves the log empty.
 template <class Inner = DirectQueue, std::size_t kMaxBytes = 64 * 1024 * 1024>
 struct LoggingQueue {
   template <class Consumer>
@@ -31,8 +31,8 @@ struct LoggingQueue {
 
     [[nodiscard]] EventLog& log() noexcept { return log_; }
 
-    // Logs first: `inner_` may leave the recording scope when it is done, and a snapshot at that
-    // moment must find the event in both or in neither.
+    // Logs before `inner_` gets the event, because `inner_` may leave the recording scope at its
+    // end. A snapshot taken then must find the event both in the log and in the container.
 
     void push_allocation(const RecordedAllocation& allocation) noexcept {
       log(LoggedKind::kAllocation, allocation.pointer, allocation.record);

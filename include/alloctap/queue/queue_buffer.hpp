@@ -9,8 +9,8 @@
 
 namespace alloctap {
 
-/// Two arrays in one arena block: 8-byte messages, and the payloads of allocations. A message is
-/// {type : 8, pointer or payload index : 56}. Not thread-safe.
+/// An arena block with two arrays: 8-byte messages, and the payloads of allocations. A message is
+/// {type : 8, pointer or payload index : 56}. Runs inside malloc. Not thread-safe.
 class QueueBuffer {
  public:
   /// The maximum size of a message with its payload.
@@ -36,7 +36,7 @@ class QueueBuffer {
   [[nodiscard]] bool full() const noexcept { return size_ == capacity_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-  /// Precondition of both: not full.
+  /// Precondition of both `append` functions: the buffer is not full.
   void append(const RecordedAllocation& allocation) noexcept {
     payloads_[payload_count_] = allocation;
     messages_[size_++] = message(kAllocation, payload_count_++);
@@ -45,7 +45,7 @@ class QueueBuffer {
     messages_[size_++] = message(kDeallocation, reinterpret_cast<std::uintptr_t>(pointer));
   }
 
-  /// Returns the newest message if it is the allocation of `pointer`; else nullptr.
+  /// Returns the newest event if it is the allocation of `pointer`; otherwise nullptr.
   [[nodiscard]] const RecordedAllocation* newest_allocation_of(const void* pointer) const noexcept {
     if (size_ == 0 || type_of(messages_[size_ - 1]) != kAllocation) return nullptr;
     const RecordedAllocation& newest = payloads_[payload_count_ - 1];
