@@ -1,4 +1,4 @@
-/// A lock-free Bloom filter of sampled addresses: one load rules out most frees.
+/// A lock-free Bloom filter of sampled addresses, which rules out most frees by one load.
 #pragma once
 
 #include <atomic>
@@ -9,23 +9,23 @@
 
 namespace alloctap {
 
-/// A counting Bloom filter (Fan et al., "Summary cache", 2000) with one hash: the address modulo 4
-/// GiB. There is a counter per KiB, so a cache line of counters covers 64 KiB of heap, and a
-/// program that walks its heap rarely misses. If one address per 512 KiB is in the filter, 1 in 512
-/// of the others is a false positive.
+/// A counting Bloom filter (Fan et al., "Summary cache", 2000) with one hash, the address modulo 4
+/// GiB, and a counter per KiB. A cache line of counters covers 64 KiB of heap, so a walk over the
+/// heap rarely misses the cache. If one address per 512 KiB is in the filter, 1 in 512 of the other
+/// addresses is a false positive.
 ///
-/// Thread-safe and lock-free; runs inside malloc. A saturated counter stays saturated, which causes
-/// false positives but never a false negative. Constant-initialized.
+/// Thread-safe and lock-free; runs inside malloc. A full counter never changes again, which causes
+/// false positives but no false negatives. Constant-initialized.
 class AddressFilter {
  public:
   constexpr AddressFilter() noexcept = default;
 
   void add(const void* address) noexcept { change(address, 1); }
 
-  /// Removes `address`; once for each `add`.
+  /// Removes `address`. Call once for each `add`.
   void remove(const void* address) noexcept { change(address, -1); }
 
-  /// Returns false if `address` is not in the filter; true may be a false positive.
+  /// Returns false if `address` is not in the filter. If true, it may be a false positive.
   [[nodiscard]] bool may_hold(const void* address) const noexcept {
     return counters_[place_of(address)].load(std::memory_order_relaxed) != 0;
   }

@@ -1,4 +1,4 @@
-/// Sampling with parameters set at run time.
+/// A sampling policy with parameters set at run time.
 #pragma once
 
 #include <atomic>
@@ -10,23 +10,23 @@
 
 namespace alloctap {
 
-/// `SizeRange` over `PoissonByBytes` or `EveryAllocation`, with parameters set at run time, for
-/// tools with command-line options. Acts as `EveryAllocation` until `set` is called. One setting
-/// per process.
+/// Acts like `SizeRange` over `PoissonByBytes` or `EveryAllocation`, with parameters set at run
+/// time, such as by command-line options. Records every allocation with its stack until `set` is
+/// called. One setting per process.
 class AdjustableSampling {
  public:
   struct Settings {
-    /// 0 and 1 mean every allocation.
+    /// The mean distance of samples in bytes; 0 and 1 mean that every allocation is recorded.
     std::uint64_t mean_bytes = 0;
-    /// Only blocks from `min_bytes` to `max_bytes` get stacks.
+    /// Stacks are captured only for blocks from `min_bytes` to `max_bytes`.
     std::uint64_t min_bytes = 0;
     std::uint64_t max_bytes = UINT64_MAX;
   };
 
-  /// Changes the parameters. Control plane, while no tracker with this policy has a session,
-  /// preferably before the first one. After a switch between sampling and recording everything,
-  /// reports and frees ignore the blocks of the other mode. Samples are weighted by the mean at the
-  /// time of the report.
+  /// Sets the parameters. Control plane. No tracker with this policy may have a session; preferably
+  /// none ever had one. After a switch between sampling and recording everything, reports and frees
+  /// ignore blocks recorded in the other mode. Samples are weighted by the mean at the time of the
+  /// report.
   static void set(const Settings& settings) noexcept;
 
   static bool selects() noexcept {

@@ -1,5 +1,5 @@
-/// Math functions for sampling in plain arithmetic. Those of libm may not be loaded in a tracked
-/// program, and lazy binding at the first call must not happen inside malloc.
+/// Math functions for sampling, in plain arithmetic. libm is avoided because it may not be loaded
+/// in the program, and because a first call could run lazy binding inside malloc.
 #pragma once
 
 #include <bit>
@@ -20,7 +20,7 @@ inline constexpr double kNaturalLogOf2 = 0.693147180559945309417;
     fraction /= 2;
     ++exponent;
   }
-  // ln(f) = 2 artanh((f - 1) / (f + 1)), a series of odd powers.
+  // ln(f) = 2 artanh((f - 1) / (f + 1)), computed as a series of odd powers.
   const double s = (fraction - 1) / (fraction + 1);
   double sum = 0;
   for (int k = 21; k >= 1; k -= 2) sum = sum * s * s + 1.0 / k;
@@ -44,7 +44,7 @@ inline constexpr double kNaturalLogOf2 = 0.693147180559945309417;
 /// Returns the square root to about 15 digits. `x` is not negative.
 [[nodiscard]] constexpr double square_root(double x) noexcept {
   if (!(x > 0)) return 0;
-  // Newton's method from above descends until it has converged.
+  // Newton's method, started above the root, descends until it has converged.
   double root = x < 1 ? 1 : x;
   for (double next = (root + x / root) / 2; next < root; next = (root + x / root) / 2) root = next;
   return root;

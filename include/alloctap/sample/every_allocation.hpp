@@ -1,11 +1,11 @@
-/// No sampling: exact totals and exact stacks.
+/// The sampling policy without sampling: exact totals and exact stacks.
 #pragma once
 
 #include "alloctap/sample/sampling_policy.hpp"
 
 namespace alloctap {
 
-/// A policy that records each allocation with its stack.
+/// A policy that records each allocation with its stack. Runs inside malloc.
 struct EveryAllocation {
   static constexpr bool selects() noexcept { return false; }
   static constexpr bool records_everything() noexcept { return true; }

@@ -1,4 +1,4 @@
-/// Random sampling in proportion to allocated bytes.
+/// A policy that samples at random, in proportion to allocated bytes.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace alloctap {
 
-/// Records about one allocation per `mean_bytes` allocated bytes, with its stack; large ones almost
-/// always. Reports are unbiased estimates with a confidence interval; calls are still counted
-/// exactly. Choose it if a stack for each allocation is too expensive: the decision costs a
-/// subtraction and a branch.
+/// Samples about one allocation per `mean_bytes` allocated bytes and captures its stack; larger
+/// blocks are almost always sampled. Estimates in reports are unbiased, with a confidence interval;
+/// calls are counted exactly. Choose it if capturing all stacks is too expensive: a decision costs
+/// a subtraction and a branch. Runs inside malloc.
 template <std::uint64_t mean_bytes>
 struct PoissonByBytes {
   static_assert(mean_bytes > 1, "a mean of one byte samples everything: say EveryAllocation");

@@ -9,17 +9,17 @@
 
 namespace alloctap {
 
-/// Sampling points lie at exponentially distributed distances in the sequence of allocated bytes;
-/// an allocation that contains a point is sampled. So an allocation of `s` bytes is sampled with
-/// probability 1 - exp(-s / mean), independently of all others. tcmalloc (sampler.cc) and Chromium
-/// (poisson_allocation_sampler.cc) do so, too. Not thread-safe.
+/// A Poisson process whose points lie at exponentially distributed distances in the sequence of
+/// allocated bytes. An allocation of `s` bytes is sampled if it contains a point, so with
+/// probability 1 - exp(-s / mean), independently of others. tcmalloc (sampler.cc) and Chromium
+/// (poisson_allocation_sampler.cc) sample so, too. Not thread-safe; runs inside malloc.
 class PoissonSampler {
  public:
-  /// Equal seeds give equal samples.
+  /// Samplers with equal seeds choose equal samples.
   explicit PoissonSampler(std::uint64_t seed) noexcept : state_(seed) {}
 
-  /// Whether the next `size` bytes contain a point. An empty allocation counts as one byte, so that
-  /// some are sampled. `mean_bytes` is positive and constant until `restart`.
+  /// Returns whether the next `size` bytes contain a point. Size 0 counts as one byte, so that some
+  /// empty allocations are sampled. `mean_bytes` is positive, and may change only after `restart`.
   [[nodiscard]] bool samples(std::size_t size, std::uint64_t mean_bytes) noexcept {
     const std::size_t bytes = size + static_cast<std::size_t>(size == 0);
     if (bytes <= bytes_before_point_) [[likely]] {
@@ -29,17 +29,17 @@ class PoissonSampler {
     return reach_point(bytes, mean_bytes);
   }
 
-  /// Returns the number of bytes before the next point; 0 if not drawn yet. The caller may subtract
-  /// a nonempty allocation that is not larger, instead of calling `samples`: it contains no point.
+  /// Returns the number of bytes before the next point; 0 if no point was drawn. Instead of calling
+  /// `samples`, the caller may subtract the size of a nonempty allocation that is not larger.
   [[nodiscard]] std::uint64_t& countdown() noexcept { return bytes_before_point_; }
 
-  /// Discards the next point, so that `mean_bytes` may change.
+  /// Discards the next point. Call it before `mean_bytes` changes.
   void restart() noexcept {
     bytes_before_point_ = 0;
     knows_point_ = false;
   }
 
-  /// Makes a copy diverge from its original; `entropy` differs between copies.
+  /// Makes a copy choose other samples than its original; `entropy` differs between copies.
   void reseed(std::uint64_t entropy) noexcept {
     state_ ^= entropy;
     restart();
@@ -54,8 +54,8 @@ class PoissonSampler {
   }
 
  private:
-  /// Draws the next point from the end of this allocation. That is correct without regard to where
-  /// in it the point was: a Poisson process is memoryless.
+  /// Draws the next point, counted from the end of this allocation. The position of the point
+  /// inside the allocation does not matter, because a Poisson process is memoryless.
   ALLOCTAP_NOINLINE bool reach_point(std::size_t bytes, std::uint64_t mean_bytes) noexcept {
     const bool knew_point = knows_point_;
     bytes_before_point_ = draw_distance(mean_bytes) - 1;
@@ -63,7 +63,7 @@ class PoissonSampler {
     return knew_point || samples(bytes, mean_bytes);
   }
 
-  /// Rounds up: a whole distance exceeds `s` exactly if the real one does.
+  /// Rounds up: the result exceeds an integer `s` exactly if the real distance does.
   std::uint64_t draw_distance(std::uint64_t mean_bytes) noexcept {
     const double distance = -natural_log(draw_uniform()) * static_cast<double>(mean_bytes);
     constexpr double kFarthest = 0x1p63;

@@ -1,4 +1,4 @@
-/// The contract of sampling policies: which allocations are recorded, and in what detail.
+/// The contract of sampling policies: which allocations are recorded, and which with a stack.
 #pragma once
 
 #include <concepts>
@@ -11,11 +11,11 @@
 
 namespace alloctap {
 
-/// What to do with an allocation.
+/// Whether and how an allocation is recorded.
 enum class SampleDecision : std::uint8_t {
-  /// Count it without a record: its free finds none.
+  /// Count the allocation without a record, so that its free finds no record.
   kSkip,
-  /// Record it under `kStackNotTaken`, without the cost of unwinding.
+  /// Record the allocation under `kStackNotTaken`, which avoids the cost of unwinding.
   kWithoutStack,
   kWithStack,
 };
@@ -23,25 +23,25 @@ enum class SampleDecision : std::uint8_t {
 /// The description of a policy in reports.
 struct SamplingDescription {
   std::string_view name;
-  /// An allocation of `s` bytes is recorded with probability 1 - exp(-s / mean_bytes); 0 if
-  /// sampling is not random.
+  /// The mean distance of samples: an allocation of `s` bytes is recorded with probability 1 -
+  /// exp(-s / mean_bytes). 0 if sampling is not random.
   std::uint64_t mean_bytes = 0;
-  /// Only blocks from `min_bytes` to `max_bytes` get stacks.
+  /// Stacks are captured only for blocks from `min_bytes` to `max_bytes`.
   std::uint64_t min_bytes = 0;
   std::uint64_t max_bytes = UINT64_MAX;
 };
 
 /// `decide` is called once per allocation, on the thread that owns `thread`; per-thread state
-/// belongs in a `PerThread`. `selects` returns false if `decide` only returns `kWithStack`;
-/// `records_everything` returns true if it never returns `kSkip`. Both and the description are
-/// constant during a session. `weight` returns how many allocations of that size a recorded one
-/// represents: the inverse of the sampling probability, at least 1. It is 1 if selection is not
-/// random. It depends only on the size, so records need not store it. All run inside malloc.
+/// belongs in a `PerThread`. `selects` returns false if `decide` always returns `kWithStack`.
+/// `records_everything` returns true if `decide` never returns `kSkip`. These two and `description`
+/// are constant during a session. `weight` returns how many allocations of `size` a recorded one
+/// represents: the inverse of the sampling probability, or 1 if selection is not random. It depends
+/// only on the size, so records need not store it. All run inside malloc.
 ///
-/// Optional: `countdown(thread)` returns a counter of the thread at a fixed address, or nullptr if
-/// out of memory. A caller may subtract a nonempty allocation that is not larger than the counter,
-/// instead of calling `decide`, which would return `kSkip`. Then skipped calls are almost free.
-/// Optional: `after_fork()` runs in the child of a fork before it records anything.
+/// Optional: `countdown(thread)` returns a counter of the thread at a fixed address; nullptr if out
+/// of memory. If a nonempty allocation is not larger than the counter, the caller may subtract its
+/// size instead of calling `decide`, which would return `kSkip`. That makes skipped calls almost
+/// free. Optional: `after_fork()` runs in the child of a fork before the child records anything.
 template <class S>
 concept SamplingPolicy = requires(ThreadState& thread, std::size_t size) {
   { S::selects() } noexcept -> std::same_as<bool>;
@@ -51,7 +51,7 @@ concept SamplingPolicy = requires(ThreadState& thread, std::size_t size) {
   { S::description() } noexcept -> std::same_as<SamplingDescription>;
 };
 
-/// Whether `S` always records every allocation. Then no sampling code is compiled into a tracker.
+/// Whether `S` always records every allocation. If so, trackers contain no sampling code.
 template <class S>
 inline constexpr bool kNeverSamples =
     requires { requires std::bool_constant<S::records_everything()>::value; };

@@ -1,4 +1,4 @@
-/// A tracker's sampling as seen by snapshots.
+/// The sampling policy of a tracker and its estimates, for snapshots.
 #pragma once
 
 #include <cstddef>
@@ -8,21 +8,21 @@
 
 namespace alloctap {
 
-/// The estimated allocations of a stack: sums of sample weights.
+/// The estimated counts of one stack: sums of sample weights.
 struct StackEstimate {
   double allocations = 0;
   double allocated_bytes = 0;
   double temporary_allocations = 0;
 };
 
-/// The policy and the estimates behind a snapshot.
+/// The sampling policy and the estimates for a snapshot.
 struct SamplingView {
-  /// Whether every allocation was recorded, so that counts are exact.
+  /// Returns whether every allocation was recorded, so that counts are exact.
   [[nodiscard]] bool is_exact() const noexcept { return estimate == nullptr; }
 
   SamplingDescription policy;
   double (*weight)(std::size_t size) noexcept = nullptr;
-  /// nullptr if every allocation was recorded.
+  /// Returns the estimate of a stack; nullptr if every allocation was recorded.
   StackEstimate (*estimate)(StackId stack) noexcept = nullptr;
 };
 

@@ -1,4 +1,4 @@
-/// Captures stacks only for a range of block sizes.
+/// A sampling policy that captures stacks only for a range of block sizes.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 
 namespace alloctap {
 
-/// Records what `Inner` records, but captures stacks only of blocks from `min_bytes` to
-/// `max_bytes`; all others share one pseudo-stack. For questions about certain sizes, such as "who
-/// makes so many small blocks"; totals stay complete.
+/// Records what the policy `Inner` records, but captures stacks only for blocks from `min_bytes` to
+/// `max_bytes`. All other blocks share one pseudo-stack, so totals stay complete. Choose it for
+/// questions about certain sizes, such as which code allocates many small blocks.
 template <std::size_t min_bytes, std::size_t max_bytes, SamplingPolicy Inner = EveryAllocation>
 struct SizeRange {
   static_assert(min_bytes <= max_bytes, "the range is empty: min_bytes is above max_bytes");

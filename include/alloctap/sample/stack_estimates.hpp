@@ -12,18 +12,18 @@
 
 namespace alloctap {
 
-/// Sums of sample weights by StackId, in chunks that never move. Shared by all threads, because
-/// samples are rare. Thread-safe, lock-free, runs inside malloc. Constant-initialized, never
-/// destroyed.
+/// Sums of sample weights indexed by StackId, in chunks that never move. All threads share them,
+/// which is cheap because samples are rare. Thread-safe, lock-free, runs inside malloc.
+/// Constant-initialized, never destroyed.
 class StackEstimates {
  public:
   constexpr StackEstimates() noexcept = default;
 
-  /// Adds a sample of `bytes` bytes that represents `weight` allocations. Returns false if out of
-  /// memory for the stack's sums.
+  /// Adds a sample of `bytes` bytes that represents `weight` allocations. Returns false if the sums
+  /// of the stack cannot be allocated.
   [[nodiscard]] bool add(StackId stack, double weight, std::uint64_t bytes) noexcept;
 
-  /// Counts a sample, already added, as temporary.
+  /// Counts a sample as temporary; `add` has already counted it.
   void add_temporary(StackId stack, double weight) noexcept {
     Sums* sums = find(stack);
     if (sums != nullptr) sums->temporary.fetch_add(weight, std::memory_order_relaxed);
@@ -47,7 +47,7 @@ class StackEstimates {
     return chunk == nullptr ? nullptr : &(*chunk)[stack % kPerChunk];
   }
 
-  /// A chunk exceeds the arena's largest block, so it is allocated as zeroed pages, which represent
+  /// A chunk is larger than the arena's largest block, so it is zeroed pages. Zero bytes represent
   /// 0.0.
   Sums* find_or_make(StackId stack) noexcept;
 

@@ -1,4 +1,4 @@
-/// The Poisson sampler of each thread.
+/// The per-thread Poisson sampler.
 #pragma once
 
 #include <atomic>
@@ -12,35 +12,35 @@
 
 namespace alloctap {
 
-/// One `PoissonSampler` per thread and `Policy`, seeded differently for each run and thread, even
-/// without ASLR (in a debugger or an emulator). Runs with equal samples would share their sampling
-/// error.
+/// One `PoissonSampler` per thread and `Policy`. Seeds differ between threads and between
+/// processes, even without ASLR (in a debugger or an emulator), because processes with equal
+/// samples would share their sampling error.
 template <class Policy>
 class ThreadSampler : public PoissonSampler {
  public:
   ThreadSampler() noexcept
       : PoissonSampler(thread_entropy() ^ run_entropy() ^ reinterpret_cast<std::uintptr_t>(this)) {}
 
-  /// Like `PoissonSampler::samples`; returns false if out of memory for a sampler. Runs inside
-  /// malloc on the thread that owns `thread`.
+  /// Like `PoissonSampler::samples`, but returns false if the sampler cannot be allocated. Runs
+  /// inside malloc on the thread that owns `thread`.
   [[nodiscard]] static bool samples(ThreadState& thread, std::size_t size,
                                     std::uint64_t mean_bytes) noexcept {
     auto* sampler = PerThread<ThreadSampler>::of(thread);
     return sampler != nullptr && sampler->PoissonSampler::samples(size, mean_bytes);
   }
 
-  /// Like `PoissonSampler::countdown`; returns nullptr if out of memory for a sampler.
+  /// Like `PoissonSampler::countdown`; returns nullptr if the sampler cannot be allocated.
   [[nodiscard]] static std::uint64_t* countdown(ThreadState& thread) noexcept {
     auto* sampler = PerThread<ThreadSampler>::of(thread);
     return sampler == nullptr ? nullptr : &sampler->PoissonSampler::countdown();
   }
 
-  /// Restarts every thread's sampler. No thread may sample meanwhile.
+  /// Restarts the samplers of all threads. No thread may sample meanwhile.
   static void restart_all() noexcept {
     PerThread<ThreadSampler>::for_each([](ThreadSampler& sampler) { sampler.restart(); });
   }
 
-  /// Reseeds all samplers in the child of a fork, so that it does not sample like its siblings.
+  /// Reseeds all samplers in the child of a fork, so that children choose different samples.
   /// Acquires the lock of the thread list.
   static void after_fork() noexcept {
     const std::uint64_t entropy = run_entropy();
