@@ -1,4 +1,4 @@
-/// The contract of observers: callbacks of the program for each allocation and free.
+/// The contract of observers: callbacks to the program for each allocation and free.
 #pragma once
 
 #include <concepts>
@@ -10,48 +10,48 @@
 
 namespace alloctap {
 
-/// A block as passed to observers.
+/// A block in a call of an observer.
 struct ObservedBlock {
   void* pointer = nullptr;
   /// The requested size in bytes.
   std::size_t size = 0;
-  /// The id in snapshots of that tracker.
+  /// The stack's id, as in snapshots of the tracker that calls.
   StackId stack = kNoStackId;
-  /// The owner of the stack; empty if `Config::Tags` has none, or the observer does not want it.
+  /// The owner of the stack; empty if `Config::Tags` has no owners or `kWantsOwners` is false.
   StackOwner owner{};
 };
 
-/// A range of mapped memory, whole pages. An unmapped range may be a part of a mapping, several
-/// mappings, or none.
+/// A range of whole pages that is mapped or unmapped. An unmapped range may cover a part of a
+/// mapping, several mappings or no mapping.
 struct ObservedMapping {
   void* address = nullptr;
   std::size_t length = 0;
 };
 
-/// A type with callbacks. `on_track` follows an allocation, `on_untrack` precedes a free, so the
-/// block belongs to the caller both times. Both run inside malloc, on the calling thread.
+/// A type with static callbacks. `on_track` follows an allocation and `on_untrack` precedes a free,
+/// so the caller owns the block in both. Both run inside malloc, on the calling thread.
 ///
-/// Observers see exactly the blocks that the tracker records, and so none from before the session
-/// or from a pause. A reallocation is an `on_untrack` and an `on_track`; if it fails, both are of
-/// one block. An `on_track` of a pointer that is still tracked means that a free was not seen.
+/// Observers get exactly the blocks that the tracker records: none from before the session or from
+/// a pause. A reallocation is an `on_untrack` and an `on_track`; if it fails, both have the old
+/// block. If a pointer that is still tracked gets an `on_track`, its free was not observed.
 ///
-/// An observer may allocate, which is not recorded. It must not throw, start a tracker, dump, or
-/// wait for a lock that another thread may hold while it allocates.
+/// An observer may allocate; its allocations are not recorded. It must not throw, start a tracker,
+/// dump, or wait for a lock that another thread may hold while it allocates.
 ///
 /// Optional members:
-/// - `on_map` and `on_unmap(const ObservedMapping&)`: mappings; a failed unmapping is followed by
-///   `on_map`.
-/// - `on_start()` and `on_stop()`: session begin and end, outside malloc.
+/// - `on_map` and `on_unmap(const ObservedMapping&)`: mappings. If an unmapping fails, `on_map`
+///   follows.
+/// - `on_start()` and `on_stop()`: a session begins or ends. Run outside malloc.
 /// - `offer(alloctap_slots&)`: adds functions for annotate.h when a session starts.
-/// - `kWantsOwners`: if true, blocks have their owner.
+/// - `kWantsOwners`: if true, `ObservedBlock::owner` is set.
 /// - `add_to(Snapshot&)`: adds data to a snapshot while the world is stopped; returns false if out
 ///   of memory.
 /// - `begin_timing(AllocatorCall, std::size_t bytes)` and `end_timing(const TimedCall&,
-///   StackOwner)`: as in `TimingSink`, with the thread's current owner. At most one of several
-///   observers may have them.
-/// - `on_reallocate(const ObservedBlock& before, const ObservedBlock& after)`: `before`, this
-///   thread's last `on_untrack`, became `after`, its last `on_track`. Another thread may own the
-///   address of `before` by now.
+///   StackOwner)`: as in `TimingSink`; `StackOwner` is the thread's current owner. Of several
+///   observers, at most one may have these two.
+/// - `on_reallocate(const ObservedBlock& before, const ObservedBlock& after)`: a reallocation
+///   succeeded. This thread's last `on_untrack` had `before`, its last `on_track` has `after`.
+///   Another thread may already own the address of `before`.
 template <class O>
 concept Observer = requires(const ObservedBlock& block) {
   { O::on_track(block) } noexcept -> std::same_as<void>;
@@ -64,20 +64,20 @@ struct NoObservers {
   static void on_untrack(const ObservedBlock&) noexcept {}
 };
 
-/// Whether `O` gets callbacks.
+/// Whether `O` is an observer, so that trackers contain code for callbacks.
 template <class O>
 inline constexpr bool kObserves = !std::same_as<O, NoObservers>;
 
-/// Whether `O` has `on_reallocate`.
+/// Whether the observer `O` has `on_reallocate`.
 template <class O>
 inline constexpr bool kObservesReallocations =
     requires(const ObservedBlock& block) { O::on_reallocate(block, block); };
 
-/// Whether `O` wants the owners of blocks.
+/// Whether the observer `O` wants the owners of blocks.
 template <class O>
 inline constexpr bool kWantsOwners = requires { requires O::kWantsOwners; };
 
-/// Whether `O` times calls.
+/// An observer that times calls of the allocator.
 template <class O>
 concept TimingObserver =
     requires(AllocatorCall call, std::size_t bytes, const TimedCall& timed, StackOwner owner) {

@@ -1,4 +1,4 @@
-/// Observers that are registered and removed at run time.
+/// A list of observers that are added and removed at run time.
 #pragma once
 
 #include <atomic>
@@ -9,15 +9,16 @@
 
 namespace alloctap {
 
-/// The callbacks of one observer; `context` is passed to them. Either may be nullptr.
+/// The callbacks of one observer, which get `context`. A callback that is nullptr is not called.
 struct ObserverFunctions {
   void* context = nullptr;
   void (*on_track)(void* context, const ObservedBlock& block) noexcept = nullptr;
   void (*on_untrack)(void* context, const ObservedBlock& block) noexcept = nullptr;
 };
 
-/// A list of observers for the slot `Observers`, alone or among others; `ListedObserver` registers
-/// in it. Each `Name`, any type, makes a separate list. An empty list costs one load per event.
+/// A `Config::Observers` that forwards to observers registered at run time by `ListedObserver`.
+/// Each type `Name` makes a separate list. An empty list costs one load per event. Runs inside
+/// malloc.
 template <class Name = void>
 class ObserverList {
  public:
@@ -47,7 +48,7 @@ class ObserverList {
     }
   }
 
-  /// Returns the null link at the end of the list.
+  /// Returns the link at the end of the list, which is null.
   static std::atomic<Node*>& end() noexcept {
     std::atomic<Node*>* link = &first_;
     while (Node* node = link->load(std::memory_order_relaxed)) link = &node->next;
@@ -66,8 +67,8 @@ class ObserverList {
   static inline constinit std::atomic<Node*> first_{nullptr};
 };
 
-/// Registers callbacks for its lifetime; observers are called in the order of registration. When
-/// the destructor returns, no thread runs the callbacks, unless one was stopped there for
+/// Registers callbacks for its lifetime. Observers are called in the order of registration. When
+/// the destructor returns, no thread runs the callbacks, unless a thread was suspended in one for
 /// `WorldGate::kTimeoutNs`. Thread-safe. Must not be created or destroyed inside a hook, an
 /// observer or a dump's output.
 template <class List = ObserverList<>>
@@ -84,8 +85,8 @@ class ListedObserver {
     const ControlScope hold;
     List::link_to(node_).store(node_.next.load(std::memory_order_relaxed),
                                std::memory_order_relaxed);
-    // Observers run inside recording scopes: once all threads have left theirs, no thread can reach
-    // this node.
+    // Observers run inside recording scopes. Once all threads have left their scopes, no thread can
+    // reach this node.
     static_cast<void>(ThreadStates::stop_world());
     ThreadStates::resume_world();
   }

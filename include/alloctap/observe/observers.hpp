@@ -1,4 +1,4 @@
-/// Several observers as one.
+/// Combines several observers into one.
 #pragma once
 
 #include "alloctap/annotate.h"
@@ -7,7 +7,7 @@
 
 namespace alloctap {
 
-/// Calls each observer in order, for frees too.
+/// An observer that calls each observer in the listed order, inside malloc.
 template <Observer... Each>
 struct Observers {
   static constexpr bool kWantsOwners = (alloctap::kWantsOwners<Each> || ...);
