@@ -10,13 +10,13 @@
 
 namespace alloctap {
 
-/// Like `ScopedTags`, but a thread that is in no scope at its first allocation takes the current
-/// tag of the process and keeps it. So allocations of a thread started by a test case, a level or a
-/// request get its tag, unless the thread enters a scope. A thread whose first allocation precedes
-/// the tag inherits none.
+/// Like `ScopedTags`, but a thread outside all scopes takes the process's current tag at its first
+/// allocation, and keeps that tag. So a thread started by a test case, a level or a request
+/// allocates under the tag of its origin, except inside scopes. A thread that allocates before the
+/// process has a tag inherits no tag.
 ///
-/// `ProcessTag` sets the tag of the process. A thread of a pool keeps the tag of its first
-/// allocation for ever, so its jobs should enter a `tag_scope` with the tag of their origin.
+/// `ProcessTag` sets the process's tag. A thread of a pool keeps the tag of its first allocation.
+/// So its jobs should enter a `tag_scope` with the tag of the code that started them.
 struct InheritedTags {
   static StackOwner current(const ThreadState&) noexcept {
     const TagId mine = this_thread_tag().load(std::memory_order_relaxed);
@@ -29,8 +29,8 @@ struct InheritedTags {
   friend class ProcessTag;
   struct Inherited;
 
-  /// Returns the calling thread's inherited tag. Its storage has `kBegun` set once it is
-  /// initialized.
+  /// Returns the calling thread's inherited tag; takes the process's tag in the first call.
+  /// `kBegun` is set in the stored value after that.
   static TagId inherited() noexcept {
     auto& start = os::ThreadLocal<std::atomic<std::uint32_t>, Inherited>::mine();
     std::uint32_t tag = start.load(std::memory_order_relaxed);
@@ -47,8 +47,8 @@ struct InheritedTags {
 
 static_assert(TagPolicy<InheritedTags>);
 
-/// A scope guard that sets the tag of the process for `Tags = InheritedTags`, and the calling
-/// thread's, as a `TagScope` does. One at a time; may nest on one thread.
+/// A scope guard that sets the process's tag for `Tags = InheritedTags`, and the calling thread's
+/// tag like `TagScope`. Only one thread at a time may have such guards; they may nest there.
 class ProcessTag {
  public:
   explicit ProcessTag(Tag tag) noexcept

@@ -1,4 +1,4 @@
-/// No tags: stacks are distinguished by their frames alone.
+/// A tag policy without tags: stacks differ only by their frames.
 #pragma once
 
 #include "alloctap/tag/tag_policy.hpp"

@@ -1,4 +1,4 @@
-/// A tag policy for scopes that the program sets.
+/// A tag policy for tag scopes of the program.
 #pragma once
 
 #include "alloctap/tag/tag_policy.hpp"
@@ -6,7 +6,7 @@
 
 namespace alloctap {
 
-/// Attributes allocations to the thread's innermost `tag_scope`.
+/// Attributes each allocation to the innermost `tag_scope` of its thread.
 struct ScopedTags {
   static constexpr bool leaves_errno_alone = true;
 

@@ -1,4 +1,4 @@
-/// Looks up tags by their paths in reports.
+/// Looks up tags by path, as they are named in reports.
 #pragma once
 
 #include <string_view>
@@ -8,11 +8,11 @@
 
 namespace alloctap {
 
-/// Returns the tag "Game/Physics": `Physics` inside `Game`, whatever scope the calling thread is
-/// in. Adds it if needed, so it may precede the first scope. An empty path is no tag. Fails if a
-/// name is empty or longer than `TagTable::kLongestName` (which a scope would cut), or if no tag
-/// can be added. A tag whose own name has a slash is reached only by `nested_tag`. Must not be
-/// called inside a hook.
+/// Returns the tag of a path: "Game/Physics" is `Physics` nested in `Game`, whatever scope the
+/// calling thread is in. Adds missing tags, so the call may precede the first scope. An empty path
+/// is no tag. Fails if a name is empty or longer than `TagTable::kLongestName` (scopes cut such
+/// names), or if a tag cannot be added. Cannot find tags whose names have a slash (see
+/// `nested_tag`). Must not be called inside a hook.
 [[nodiscard]] Result<Tag> tag_at_path(std::string_view path);
 
 }  // namespace alloctap

@@ -1,4 +1,4 @@
-/// The contract of tag policies: who owns an allocation, beside its stack.
+/// The contract of tag policies, which assign an owner to each allocation.
 #pragma once
 
 #include <concepts>
@@ -10,7 +10,7 @@
 
 namespace alloctap {
 
-/// Which owners a policy distinguishes.
+/// The kinds of owners that a policy distinguishes.
 struct TagsDescription {
   /// The names of the tags; nullptr if the policy has no tags.
   const TagTable* tags = nullptr;
@@ -18,20 +18,20 @@ struct TagsDescription {
   bool threads = false;
 };
 
-/// `current` returns the owner of the calling thread's allocations. It is called for each captured
-/// stack, inside malloc, on the thread that owns `thread`. If `leaves_errno_alone` is true, it
-/// preserves errno; otherwise the recorder saves it at each event. `description` is constant.
-/// Optional: `offer(alloctap_slots&)` adds functions for annotate.h when a session starts.
+/// `current` returns the owner of the calling thread's allocations. It runs inside malloc, for each
+/// captured stack, on the thread that owns `thread`. If `leaves_errno_alone` is true, it preserves
+/// errno; otherwise the recorder saves errno at each event. `description` is constant. Optional:
+/// `offer(alloctap_slots&)` adds functions for annotate.h when a session starts.
 ///
-/// The owner is mixed into the stack's hash, so a policy with owners costs that mixing, and a
-/// separate stack for each owner of equal frames: some 70 bytes, because outer frames are shared.
+/// The owner is mixed into the stack's hash. So equal frames with different owners are separate
+/// stacks, each about 70 bytes because outer frames are shared.
 template <class T>
 concept TagPolicy = requires(const ThreadState& thread) {
   { T::current(thread) } noexcept -> std::same_as<StackOwner>;
   { T::description() } noexcept -> std::same_as<TagsDescription>;
 };
 
-/// Whether stacks never have an owner with `T`. Then no code for owners is compiled into a tracker.
+/// Whether stacks never have an owner with `T`. If so, trackers contain no code for owners.
 template <class T>
 inline constexpr bool kHasNoOwners = requires {
   requires std::bool_constant<T::description().tags == nullptr && !T::description().threads>::value;

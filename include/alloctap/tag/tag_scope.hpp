@@ -1,4 +1,4 @@
-/// The current tag of each thread, set by `tag_scope` of alloctap/annotate.hpp.
+/// The current tag of each thread, which `tag_scope` of alloctap/annotate.hpp sets.
 #pragma once
 
 #include <atomic>
@@ -14,25 +14,25 @@
 
 namespace alloctap {
 
-/// The tags of the process, shared by all trackers.
+/// The table of the process's tags, shared by all trackers.
 inline constinit TagTable process_tags;
 
 struct ThisThreadTag;
 static_assert(kNoTag == 0, "thread-local storage begins as zeros");
 
-/// Returns the calling thread's tag. Atomic like `ThreadSlot::depth`: GCC assumes that malloc reads
-/// no variables, and would delete a store before it. May run inside malloc.
+/// Returns the calling thread's tag. Atomic, because GCC assumes that malloc reads no variables and
+/// would delete a store before a call of malloc. May run inside malloc.
 ALLOCTAP_ALWAYS_INLINE std::atomic<TagId>& this_thread_tag() noexcept {
   return os::ThreadLocal<std::atomic<TagId>, ThisThreadTag>::mine();
 }
 
-/// The tag functions of annotate.h.
+/// Implementations of the tag functions of annotate.h.
 struct TagAnnotations {
   static alloctap_tag current() noexcept {
     return this_thread_tag().load(std::memory_order_relaxed);
   }
 
-  /// Takes a lock if the tag is new.
+  /// Returns the tag `name` nested in the current tag. Acquires a lock if the tag is new.
   static alloctap_tag nested(const char* name, std::size_t length) noexcept {
     return process_tags.find_or_add(static_cast<TagId>(current()), annotated_text(name, length));
   }
@@ -41,7 +41,7 @@ struct TagAnnotations {
     return enter(nested(name, length));
   }
 
-  /// Enters `tag`, or no tag if the id was never assigned. Returns the previous tag.
+  /// Sets the thread's tag; an id that was never assigned means no tag. Returns the old tag.
   static alloctap_tag enter(alloctap_tag tag) noexcept {
     const alloctap_tag before = current();
     const bool is_known = tag < process_tags.end_id();
@@ -50,8 +50,8 @@ struct TagAnnotations {
   }
 };
 
-/// The tracker's own `tag_scope`: a scope guard that sets the calling thread's tag to exactly
-/// `tag`.
+/// A scope guard like `tag_scope`, for the tracker itself. Sets the calling thread's tag to `tag`,
+/// not to a tag nested in the current one.
 class EnteredTag {
  public:
   explicit EnteredTag(alloctap_tag tag) noexcept : before_(TagAnnotations::enter(tag)) {}

@@ -1,4 +1,4 @@
-/// The names and nesting of tags.
+/// The table of tags, with their names and nesting.
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,13 @@
 
 namespace alloctap {
 
-/// A bounded table of tags, each a name nested in another tag or at the top. Lookup is lock-free;
-/// adding takes a lock. Tags are never removed. Thread-safe, safe around fork; arena memory. Only
-/// const functions may be used inside a hook. Constant-initialized, deliberately never destroyed.
+/// A bounded table of tags; each has a name and may be nested in another tag. Lookup is lock-free;
+/// adding acquires a lock. Tags are never removed. Thread-safe, safe around fork. Hooks may use
+/// only const functions. Names are arena memory. Constant-initialized, never destroyed.
 class TagTable {
  public:
   static constexpr std::size_t kMaxTags = 16'383;
-  /// Bytes; longer names are cut.
+  /// In bytes; longer names are cut.
   static constexpr std::size_t kLongestName = 200;
 
   constexpr TagTable() noexcept = default;
@@ -27,26 +27,26 @@ class TagTable {
   TagTable& operator=(const TagTable&) = delete;
 
   /// Returns the tag `name` in `parent`, added if needed. Returns `parent` if `name` is empty, the
-  /// table is full or out of memory, so that memory is attributed to the enclosing tag.
+  /// table is full or memory ran out, so that blocks are attributed to the enclosing tag.
   [[nodiscard]] TagId find_or_add(TagId parent, std::string_view name) noexcept;
 
-  /// Returns a name that lives as long as the table; empty for `kNoTag` and unassigned ids.
+  /// Returns the tag's name, which is never freed; empty for `kNoTag` and unassigned ids.
   [[nodiscard]] std::string_view name(TagId id) const noexcept {
     if (id == kNoTag || id >= end_id()) return {};
     return entries_[id].load(std::memory_order_acquire)->text();
   }
 
-  /// Returns the enclosing tag, whose id is lower; `kNoTag` for a top-level tag.
+  /// Returns the enclosing tag, whose id is lower; `kNoTag` for a tag at the top level.
   [[nodiscard]] TagId parent(TagId id) const noexcept {
     if (id == kNoTag || id >= end_id()) return kNoTag;
     return entries_[id].load(std::memory_order_acquire)->parent;
   }
 
-  /// Adds to the overhead of the custom allocator that the tag names: memory that it holds beside
-  /// its blocks. Ignores `kNoTag` and unassigned ids.
+  /// Adds to the overhead of the custom allocator that the tag names: memory that it uses besides
+  /// its blocks. `bytes` may be negative. Ignores `kNoTag` and unassigned ids.
   void add_overhead(TagId id, std::int64_t bytes) const noexcept;
 
-  /// Returns the overhead in bytes; 0 if the sum is negative.
+  /// Returns the overhead in bytes; 0 if the sum of the changes is negative.
   [[nodiscard]] std::uint64_t overhead(TagId id) const noexcept;
 
   /// Returns one more than the highest assigned id; ids start at 1.
@@ -55,7 +55,7 @@ class TagTable {
   }
 
  private:
-  /// Followed by the name in memory.
+  /// The tag's name follows this header in memory.
   struct Entry {
     std::uint64_t hash = 0;
     TagId parent = kNoTag;
@@ -66,15 +66,15 @@ class TagTable {
       return {reinterpret_cast<const char*>(this + 1), length};
     }
   };
-  /// At most half full.
+  /// The number of hash slots, of which at most half are used.
   static constexpr std::size_t kPlaces = 32'768;
 
-  /// Includes the parent, so that tags of one name in different parents have different hashes.
+  /// Includes the parent, so that equal names in different parents have different hashes.
   static std::uint64_t hash_of(TagId parent, std::string_view name) noexcept {
     return (hash_text(name) + parent) * 0x9E3779B97F4A7C15;
   }
 
-  /// The slot of a tag, or the empty slot for it with the id `kNoTag`.
+  /// A hash slot and the tag in it; `id` is `kNoTag` if the slot is empty.
   struct Place {
     std::size_t at;
     TagId id;
@@ -85,7 +85,7 @@ class TagTable {
   TagId add(TagId parent, std::string_view name, std::uint64_t hash) noexcept;
 
   FutexLock lock_;
-  /// Initially 0, so that a static table is in .bss.
+  /// Zero-initialized, so that a static table is in .bss.
   std::atomic<TagId> added_{0};
   ZeroedArray<std::atomic<const Entry*>, kMaxTags + 1> entries_;
   ZeroedArray<std::atomic<TagId>, kPlaces> places_;

@@ -1,4 +1,4 @@
-/// A tag policy with both tags and threads.
+/// A tag policy that distinguishes both tags and threads.
 #pragma once
 
 #include "alloctap/tag/scoped_tags.hpp"
@@ -7,7 +7,7 @@
 
 namespace alloctap {
 
-/// `ScopedTags` and `ThreadOwners` combined: a stack for each pair.
+/// Combines `ScopedTags` and `ThreadOwners`: each pair of tag and thread is an owner.
 struct TagsAndThreads {
   static constexpr bool leaves_errno_alone = true;
 

@@ -5,8 +5,8 @@
 
 namespace alloctap {
 
-/// Makes stacks per-thread, so that a thread's live memory is known whichever thread frees it
-/// (`ThreadSummary::live`).
+/// Makes the allocating thread the owner of a stack, so that the thread's live memory is known even
+/// if other threads free its blocks (`ThreadSummary::live`).
 struct ThreadOwners {
   static constexpr bool leaves_errno_alone = true;
 

@@ -53,7 +53,7 @@ ALLOCTAP_INLINE TagTable::Place TagTable::find(std::string_view name,
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE TagId TagTable::add(TagId parent, std::string_view name,
                                                       std::uint64_t hash) noexcept {
   static_cast<void>(ForkHandlers::ensure_registered());
-  // A fork waits until this scope ends, so it finds the lock free.
+  // A fork waits until this recording scope ends, so the child finds the lock free.
   const RecordingScope section;
   const std::lock_guard hold(lock_);
   const Place place = find(name, hash);
