@@ -30,43 +30,43 @@ namespace alloctap {
 
 /// Inline hook of one function. Move-only; the destructor restores the function.
 ///
-/// Threads: any number may run the function while it is patched or restored; none is stopped. Use
-/// each object from one thread at a time. On AArch64 the jump displaces one instruction
+/// Threads: any number may run the function while it is patched or restored; no thread is stopped.
+/// Use each object from one thread at a time. On AArch64 the jump displaces one instruction
 /// (arch/aarch64/entry_patch.hpp). On x86-64 it may displace several. A thread that was interrupted
 /// between them traps when it resumes. The handler of SIGTRAP or SIGILL, or a vectored exception
-/// handler on Windows, moves it to the relocated instructions. While functions are patched, threads
-/// must not block these signals, and no other handler may replace this one. (Windows passes foreign
-/// traps on, but a debugger stops at the breakpoint.) If the jump crosses a word boundary, Windows
-/// briefly stops each thread in turn.
+/// handler on Windows, moves the thread to the relocated instructions. While functions are patched,
+/// threads must not block these signals, and no other handler may replace this one. (Windows passes
+/// foreign traps on, but a debugger stops at the breakpoint.) If the jump crosses a word boundary,
+/// each thread is briefly stopped in turn on Windows.
 ///
-/// Memory: three pages per function, within 2 GiB on x86-64 and 128 MiB on AArch64. They are never
-/// unmapped, and are reused when the function is patched again. No page of the hook is writable and
-/// executable at once. The function's own page is, during the change; then its protection is
-/// restored, guarded branch targets included (pe/native_guarded_code.hpp).
+/// Memory: three pages per function, within 2 GiB on x86-64 and 128 MiB on AArch64. The pages are
+/// never unmapped, and are reused when the function is patched again. No page of the hook is
+/// writable and executable at once. The function's own page is both during the change. Then its
+/// protection is restored, including guarded branch targets (pe/native_guarded_code.hpp).
 ///
 /// Unwinding: neither stub nor trampoline is on the stack during a call, so exceptions and stack
 /// captures pass through a patched function. A signal that interrupts the trampoline's few
 /// instructions finds no unwind information. A Windows exception raised by one of them reaches the
 /// handlers of the callers, but not those of the function itself.
 ///
-/// Enabling pins the modules of function and replacement for ever. Control plane: not inside
-/// malloc, not in a signal handler. errno may change.
+/// Enabling pins the modules of function and replacement for ever. Control plane: must not be
+/// called inside malloc or in a signal handler. errno may change.
 class FunctionPatch {
  public:
-  /// Analyzes the function and allocates stub and trampoline without changing it. Errors name its
-  /// address and bytes. InvalidArgument: unknown length, not mapped, or not executable.
-  /// Unimplemented: see arch/patch_refusal.hpp. AlreadyExists: another FunctionPatch has it.
-  /// ResourceExhausted: no free memory in reach. PermissionDenied: no memory may become executable.
+  /// Analyzes the function and allocates stub and trampoline, without changing the function. Errors
+  /// name its address and bytes. InvalidArgument: unknown length, not mapped, or not executable.
+  /// Unimplemented: see arch/patch_refusal.hpp. AlreadyExists: already patched. ResourceExhausted:
+  /// no free memory in reach. PermissionDenied: no memory may become executable.
   static Result<FunctionPatch> prepare(const PatchTarget& target, const void* replacement) {
     return prepare(target, replacement, MemoryRegions::read());
   }
 
-  /// Variant for several functions. `regions` must have been read after their modules were loaded.
+  /// Variant for several functions. `regions` must be read after the functions' modules are loaded.
   static Result<FunctionPatch> prepare(const PatchTarget& target, const void* replacement,
                                        const MemoryRegions& regions) {
     const PatchTarget described = target.described();
     if (auto status = check_memory(described, regions); !status.ok()) return status;
-    // Before the lock, because the loader has its own locks.
+    // Modules are pinned before the lock is taken, because the loader has its own locks.
     if (!target.modules_stay) {
       os::pin_module(target.address);
       os::pin_module(replacement);
@@ -99,8 +99,8 @@ class FunctionPatch {
   }
   ~FunctionPatch() { release(); }
 
-  /// Returns the trampoline: a callable original at another address. Callable even while the
-  /// function is not patched. Valid for ever. The argument only gives the type.
+  /// Returns the trampoline, by which the original can be called even while the function is not
+  /// patched. Valid for ever. The argument only determines the type.
   template <class Function>
     requires std::is_function_v<Function>
   Function* original(Function*) const noexcept {
@@ -109,10 +109,10 @@ class FunctionPatch {
 
   [[nodiscard]] bool is_enabled() const noexcept { return record_->enabled; }
 
-  /// Redirects calls to the replacement; does nothing if enabled. FailedPrecondition: its bytes
-  /// changed since `prepare`, or the change cannot be made safe for other threads.
-  /// PermissionDenied: code may not be written. After both, the function is unchanged. Internal: it
-  /// is patched, but a page's protection was not restored.
+  /// Redirects calls to the replacement; does nothing if enabled. FailedPrecondition: the
+  /// function's bytes changed since `prepare`, or the change cannot be made safe for other threads.
+  /// PermissionDenied: code may not be written. After both errors, the function is unchanged.
+  /// Internal: the function is patched, but a page's protection was not restored.
   Status enable() {
     const std::lock_guard held(PatchRecords::lock);
     if (record_->enabled) return Status();
@@ -123,8 +123,8 @@ class FunctionPatch {
   }
 
   /// Restores the function byte for byte; does nothing if disabled. Threads may still run the
-  /// replacement. FailedPrecondition: another tool changed the bytes, so they stay. Calls that
-  /// reach the stub then pass to the original.
+  /// replacement afterwards. FailedPrecondition: another tool changed the bytes, so they are not
+  /// restored. Calls that reach the stub then pass to the original.
   Status disable() {
     const std::lock_guard held(PatchRecords::lock);
     if (!record_->enabled) return Status();
@@ -154,7 +154,7 @@ class FunctionPatch {
     return Status();
   }
 
-  /// Finds or creates the function's record. Requires the lock.
+  /// Finds or creates the function's record. Requires `PatchRecords::lock`.
   static Result<PatchRecord*> find_record(const PatchTarget& target, const MemoryRegions& regions) {
     const auto patch = arch::EntryPatch::analyze(target.code(regions));
     const bool covered = PatchRecords::find_enabled(target.start()) != nullptr ||
@@ -207,7 +207,7 @@ class FunctionPatch {
                                        what);
   }
 
-  /// Ensures that threads between displaced instructions can resume.
+  /// Ensures that a thread interrupted between displaced instructions can resume.
   [[nodiscard]] Status prepare_threads() const {
     if (record_->patch.needs_synchronization() && !os::synchronize_cores()) {
       return changed_by_others(
@@ -230,7 +230,7 @@ class FunctionPatch {
     return Status::internal(target_.in_words(), ": its page did not get back its protection");
   }
 
-  /// Keeps a function that cannot be restored in use, so that its memory is not reused.
+  /// Restores the function and releases its record. Keeps the record in use if restoring fails.
   void release() noexcept {
     if (record_ == nullptr || !disable().ok()) return;
     const std::lock_guard held(PatchRecords::lock);

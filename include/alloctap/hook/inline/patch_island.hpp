@@ -1,4 +1,4 @@
-/// Allocates memory for stub and trampoline within reach of a jump.
+/// Allocator of memory for stub and trampoline within reach of a jump.
 #pragma once
 
 #include <array>
@@ -18,20 +18,20 @@
 
 namespace alloctap {
 
-/// Result: `record`, or why it is null. `refusal` is kNone if no memory in reach was free, or if
-/// `may_not_execute`: the system lets no memory become executable.
+/// Result: `record`, or the reason why it is null. `refusal` is kNone if no memory in reach was
+/// free, or if `may_not_execute`: the system lets no memory become executable.
 struct PatchIsland {
   PatchRecord* record = nullptr;
   arch::PatchRefusal refusal = arch::PatchRefusal::kNone;
   bool may_not_execute = false;
 };
 
-/// Allocates three pages per function: two for code, one for the record. Code is written before it
-/// becomes executable and never after. Functions share no page, because threads could run code in
-/// it.
+/// Allocator of three pages for one function: two for code, one for the record. Code is written
+/// before its page becomes executable, and never after. Functions share no page, because threads
+/// may run code in a page while another function is patched.
 class PatchIslandMaker {
  public:
-  /// `regions` avoids system calls for occupied addresses; it may be out of date.
+  /// `regions` saves system calls for occupied addresses, and may be out of date.
   PatchIslandMaker(const arch::EntryPatch& patch, const MemoryRegions& regions) noexcept
       : patch_(patch), regions_(regions) {}
 
@@ -50,7 +50,7 @@ class PatchIslandMaker {
     if (!os::map_pages_at(pages, bytes)) return false;
     if (fill(pages, place)) return true;
     os::unmap_pages(reinterpret_cast<void*>(pages), bytes);
-    // Stops here if no memory may become executable: other addresses would fail too.
+    // Ends the search if no memory may become executable, because other addresses would fail too.
     return island_.may_not_execute;
   }
 
@@ -67,13 +67,13 @@ class PatchIslandMaker {
     island_.record = new (reinterpret_cast<void*>(data)) PatchRecord;
     describe(data + sizeof(PatchRecord));
     island_.record->patch = patch_;
-    // A processor may speculatively follow the stub, which must lead to a function.
+    // Set at once, because a processor may speculatively follow the stub, which must lead to code.
     island_.record->destination.store(patch_.trampoline(), std::memory_order_relaxed);
     return true;
   }
 
-  /// Writes unwind data for relocated instructions behind the record. If it fails, the patch works
-  /// without it.
+  /// Writes unwind data for relocated instructions behind the record. Failure is ignored, because
+  /// the patch works without unwind data.
   void describe(std::uintptr_t room) noexcept {
     constexpr std::uintptr_t kAlignment = alignof(std::uint64_t);
     room = (room + kAlignment - 1) & ~(kAlignment - 1);

@@ -10,8 +10,8 @@
 
 namespace alloctap {
 
-/// One function. Lies in its island and is never freed: threads may enter the trampoline, or trap,
-/// at any later time. Patching the function again reuses the record.
+/// Record of one function. It lies in the function's island and is never freed, because threads may
+/// enter the trampoline, or trap, at any later time. Patching the function again reuses the record.
 struct PatchRecord {
   /// Address that the stub jumps to: the replacement, or the trampoline while not patched.
   std::atomic<std::uintptr_t> destination{0};
@@ -24,8 +24,8 @@ struct PatchRecord {
   PatchRecord* next = nullptr;
 };
 
-/// Linked list of records. Lock-free to read, so that signal handlers may; other access requires
-/// `lock`.
+/// Linked list of all records. Lookups are lock-free, because signal handlers perform them; other
+/// access requires `lock`.
 class PatchRecords {
  public:
   /// Held while functions are prepared, patched and restored.
@@ -36,7 +36,7 @@ class PatchRecords {
     head_.store(&record, std::memory_order_release);
   }
 
-  /// Returns the record of equal code, or nullptr.
+  /// Returns the record whose patch has equal code, or nullptr.
   static PatchRecord* find(const arch::EntryPatch& patch) noexcept {
     for (PatchRecord* record = head_.load(std::memory_order_acquire); record != nullptr;
          record = record->next) {
@@ -55,7 +55,7 @@ class PatchRecords {
     return nullptr;
   }
 
-  /// Callback for `os::catch_traps`: returns where to resume, or 0 for a foreign trap.
+  /// Callback of `os::catch_traps`. Returns where to resume, or 0 for a foreign trap.
   static std::uintptr_t resume_place(std::uintptr_t place) noexcept {
     for (const PatchRecord* record = head_.load(std::memory_order_acquire); record != nullptr;
          record = record->next) {

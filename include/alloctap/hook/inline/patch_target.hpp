@@ -16,9 +16,9 @@
 
 namespace alloctap {
 
-/// `bytes` is the function's length; 0 means the length of its exported symbol. `name` is for
-/// messages. `modules_stay` is true if the modules of function and replacement are never unloaded,
-/// such as those loaded at program start.
+/// Function to patch. `bytes` is the function's length; 0 means the length of its exported symbol.
+/// `name` is used in messages. `modules_stay` is true if the modules of function and replacement
+/// are never unloaded, for example because they are loaded at program start.
 struct PatchTarget {
   const void* address = nullptr;
   std::size_t bytes = 0;
@@ -29,7 +29,7 @@ struct PatchTarget {
     return reinterpret_cast<std::uintptr_t>(address);
   }
 
-  /// Returns a copy with the missing length and name from the symbol table. Control plane.
+  /// Returns a copy, with length and name from the symbol table if they are missing. Control plane.
   [[nodiscard]] PatchTarget described() const {
     // Skips the search, which visits every symbol of the module.
     if (bytes != 0 && !name.empty()) return *this;
@@ -45,7 +45,7 @@ struct PatchTarget {
     return join_text("FunctionPatch: ", name, " at 0x", hex_text(start()));
   }
 
-  /// Returns the code and up to 16 bytes of padding after it. Requires that it is mapped and
+  /// Returns the code and up to 16 bytes of padding after it. Requires that the code is mapped and
   /// readable.
   [[nodiscard]] arch::FunctionCode code(const MemoryRegions& regions) const noexcept {
     constexpr std::size_t kBehind = 16;
@@ -55,7 +55,7 @@ struct PatchTarget {
   }
 };
 
-/// Returns the first 16 bytes in hexadecimal, if readable.
+/// Returns the function's first 16 bytes in hexadecimal; empty if unreadable.
 inline std::string first_bytes_of(const PatchTarget& target) {
   std::byte bytes[16];
   const std::size_t count = os::copy_memory(target.start(), bytes);
@@ -67,7 +67,7 @@ inline std::string first_bytes_of(const PatchTarget& target) {
   return text;
 }
 
-/// Returns Unimplemented with the reason, the offset and the bytes.
+/// Returns Unimplemented; the message has the reason, the offset and the bytes.
 inline Status refuse_patch(const PatchTarget& target, arch::PatchRefusal refusal,
                            std::uintptr_t at) {
   const std::string text = join_text(target.in_words(), ", ", target.bytes, " bytes long, ",

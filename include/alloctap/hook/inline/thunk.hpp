@@ -11,11 +11,11 @@
 
 namespace alloctap {
 
-/// Returns the function that a call of `address` reaches through up to eight jump-only functions:
-/// aliases, and PLT entries that are a function's address in a non-PIE executable. Returns
-/// `address` if one is not bound yet or leads nowhere.
+/// Returns the function that a call of `address` reaches through up to eight jump-only functions.
+/// Jump-only functions are aliases, and PLT entries that serve as a function's address in a non-PIE
+/// executable. Returns `address` if an entry is not bound yet or leads nowhere.
 ///
-/// `FunctionPatch` does not follow them itself: the destination has callers of its own. Control
+/// `FunctionPatch` does not follow jumps itself, because the destination has other callers. Control
 /// plane.
 inline const void* follow_thunks(const void* address) noexcept {
   constexpr int kMaxThunks = 8;

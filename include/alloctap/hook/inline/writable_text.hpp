@@ -10,8 +10,8 @@
 
 namespace alloctap {
 
-/// Makes the pages that a patch changes writable. They stay executable, because other threads run
-/// them. `restore` restores their exact protection.
+/// Write access to the pages that a patch changes. The pages stay executable meanwhile, because
+/// other threads run them. `restore` restores their exact protection.
 class WritableText {
  public:
   explicit WritableText(const PatchRecord& record) noexcept : record_(record) {}
