@@ -12,11 +12,11 @@
 
 namespace alloctap {
 
-/// Calls each allocation function once and compares what the hooks report. Control plane; allocates
-/// and frees. Requires that `ProbeSink` is connected.
+/// Probe that calls each allocation function once and evaluates what the hooks report. Control
+/// plane; allocates and frees. Requires that `ProbeSink` is connected to `HookFeed`.
 class AllocatorProbe {
  public:
-  /// Adds the allocator's frames that it meets to `frames`.
+  /// Probes all functions. Adds the allocator's frames that it finds on the stack to `frames`.
   [[nodiscard]] static ProbeFindings run(AllocatorFrames& frames) noexcept {
     AllocatorProbe probe(frames);
     ProbeFindings& findings = probe.findings_;
@@ -31,7 +31,7 @@ class AllocatorProbe {
   }
 
  private:
-  /// Not a multiple of an alignment.
+  /// Block size in bytes; not a multiple of 16, so that an allocator rounds it up.
   static constexpr std::size_t kSize = 200;
   static constexpr std::size_t kOne = 1;
   static constexpr std::size_t kAlignment = 64;
@@ -56,8 +56,8 @@ class AllocatorProbe {
         program_.strdup, [&] { return static_cast<void*>(program_.strdup("alloctap")); }, free);
   }
 
-  /// Skips operators that the program replaces: they allocate by malloc, and may not be initialized
-  /// yet.
+  /// Skips operators that the program replaces, because they allocate by malloc and may not be
+  /// initialized yet.
   void look_at_operators() noexcept {
     constexpr std::align_val_t kAligned{kAlignment};
     ProgramOperators::find();
@@ -78,7 +78,7 @@ class AllocatorProbe {
             [&](void* block) { program_.aligned_delete(block, kAligned); });
   }
 
-  /// Grows a block so far that it must move.
+  /// Grows a block by so much that the block must move.
   void look_at_reallocation() noexcept {
     constexpr std::size_t kLarger = 64 * 1024;
     void* old = nullptr;
@@ -100,7 +100,7 @@ class AllocatorProbe {
   }
 
   /// Returns true if the hooks report `allocate`, which calls `function` and returns a block. Frees
-  /// the block. Returns true for a missing function: nothing can be missed.
+  /// the block. Returns true if `function` is nullptr, because there is nothing to miss.
   template <class Function, class Allocate, class Release>
   bool sees(Function* function, Allocate allocate, Release release) noexcept {
     if (function == nullptr) return true;

@@ -6,13 +6,12 @@
 
 namespace alloctap {
 
-/// The C library of this process.
 struct BionicLibrary {
   static os::MallocHookVariables variables() noexcept { return os::bionic_hook_variables(); }
 };
 
-/// Hooks are enabled if the variables are set, initially to bionic's own functions. Calls the
-/// previous hooks, so that they keep working.
+/// Provider for bionic. Its hooks are enabled if the variables are set, initially to bionic's own
+/// functions. The new hooks call the previous ones, so that those keep working.
 template <class Library = BionicLibrary>
 class BionicHooks {
   struct Tag;

@@ -11,16 +11,15 @@
 
 namespace alloctap {
 
-/// The C library of this process.
 struct GlibcLibrary {
   static void* symbol(const char* name) noexcept { return os::oldest_glibc_symbol(name); }
   static std::string_view file_of(const void* address) noexcept { return os::module_path(address); }
 };
 
-/// Since glibc 2.34, `__malloc_hook` works only if libc_malloc_debug.so.0 precedes libc.so:
-/// preloaded or linked. libc.so still has variables of that name but ignores them, so the file that
-/// holds the variable decides. Hooks call `__libc_malloc` and its relatives, which bypass the
-/// library, so they stay set during calls.
+/// Since glibc 2.34, `__malloc_hook` works only if libc_malloc_debug.so.0 precedes libc.so, because
+/// it is preloaded or linked. libc.so's variables of that name have no effect, so `install` checks
+/// which file holds the variable. Hooks call `__libc_malloc` and its relatives, which bypass
+/// libc_malloc_debug, so hooks stay set during calls.
 template <class Library = GlibcLibrary>
 class GlibcDebugHooks {
   struct Tag;
@@ -28,7 +27,7 @@ class GlibcDebugHooks {
 
  public:
   static constexpr std::string_view name = "glibc-debug";
-  /// Part of the name of the file that must hold the variables.
+  /// Part of the name of the file that must hold the hook variables.
   static constexpr std::string_view kLibrary = "libc_malloc_debug";
 
   static Status install() {
@@ -86,9 +85,9 @@ class GlibcDebugHooks {
         ", where it does nothing since glibc 2.34", std::string(kHow));
   }
 
-  /// Returns an error if the variables are in use, or if libc_malloc_debug checks blocks.
+  /// Returns an error if another tool uses the variables, or if libc_malloc_debug checks blocks.
   static Status check_use(const os::MallocHookVariables& variables) {
-    // The first call of malloc resets the variables.
+    // Calls malloc before the variables are read, because the first call of malloc resets them.
     const bool plain = blocks_are_plain();
     if (Hooks::load(variables.malloc) != nullptr || Hooks::load(variables.realloc) != nullptr ||
         Hooks::load(variables.free) != nullptr || Hooks::load(variables.memalign) != nullptr) {
@@ -102,8 +101,8 @@ class GlibcDebugHooks {
         "cannot do with hooks; switch that off");
   }
 
-  /// A checked block has exactly the requested usable size. Requests a size that plain malloc
-  /// rounds up.
+  /// Returns true if blocks are not checked. Requests a size that plain malloc rounds up, because a
+  /// checked block has exactly the requested usable size.
   static bool blocks_are_plain() noexcept {
     constexpr std::size_t kOddSize = 25;
     auto* const allocate = function<void*(std::size_t)>("malloc");

@@ -32,7 +32,7 @@ struct GperftoolsLibrary {
   static int remove(DeleteHook* hook) noexcept { return MallocHook_RemoveDeleteHook(hook); }
 };
 
-/// tcmalloc has room for seven hooks of each kind, which can be removed.
+/// Provider for tcmalloc, which has room for seven removable hooks of each kind.
 template <class Library = GperftoolsLibrary>
 class GperftoolsHooks {
  public:

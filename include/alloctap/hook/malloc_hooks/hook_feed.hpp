@@ -7,8 +7,9 @@
 
 namespace alloctap {
 
-/// Forwards events to the connected sink; drops them if no sink is connected. Needed because some
-/// hooks cannot be uninstalled, while trackers start and stop. Thread-safe; runs inside malloc.
+/// Event sink that forwards events to the connected sink, and drops them if no sink is connected.
+/// Needed because some hooks cannot be uninstalled, while trackers start and stop. Thread-safe;
+/// runs inside malloc.
 class HookFeed {
  public:
   template <EventSink Sink>
@@ -50,7 +51,7 @@ class HookFeed {
     if (const Receiver* to = receiver()) to->modules_unloaded();
   }
 
-  /// No allocator's hooks report mappings.
+  /// Empty, because no allocator's hooks report mappings.
   static void on_map(const MappingEvent&) noexcept {}
   static DetachedMappings begin_unmap(const MappingEvent&) noexcept { return {}; }
   static void cancel_unmap(DetachedMappings&) noexcept {}

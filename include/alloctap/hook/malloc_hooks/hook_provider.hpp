@@ -11,9 +11,9 @@ namespace alloctap {
 
 /// A stateless type that makes an allocator's hooks report to `HookFeed`. If the allocator is
 /// missing or its hooks are unusable, `install()` changes nothing and returns what it needs.
-/// `uninstall()` removes the hooks if the allocator can; `HookFeed` drops later events. Both run in
-/// the control plane, one at a time. An optional `also_unseen()` names blind spots that the probe
-/// cannot detect. Events refer to `hooked_allocator_frames`.
+/// `uninstall()` removes the hooks if the allocator can; otherwise `HookFeed` drops later events.
+/// Both run in the control plane, one at a time. An optional `also_unseen()` names blind spots that
+/// the probe cannot detect. The origins of events point to `hooked_allocator_frames`.
 template <class P>
 concept HookProvider = requires {
   { P::name } -> std::convertible_to<std::string_view>;
@@ -21,7 +21,7 @@ concept HookProvider = requires {
   { P::uninstall() } noexcept -> std::same_as<void>;
 };
 
-/// Return addresses inside the allocator, which stacks omit. The probe fills it at the first start.
+/// Return addresses in the allocator, whose frames stacks omit. The probe fills it at first start.
 inline constinit AllocatorFrames hooked_allocator_frames;
 
 }  // namespace alloctap

@@ -10,14 +10,14 @@
 
 namespace alloctap {
 
-/// Which calls the hooks report, each determined by a test call.
+/// The calls that the hooks report, each determined by a test call.
 struct ProbeFindings {
   enum class Reallocation : std::uint8_t {
-    /// Not reported: a block that moved or grew keeps its old record.
+    /// Not reported, so a block that moved or grew keeps its old record.
     kUnseen,
     /// Reported as an allocation, then a free of the old block.
     kAsPair,
-    /// Reported as a free before the allocation: a realloc that fails loses its block's record.
+    /// Reported as a free before the allocation, so a block whose realloc fails loses its record.
     kFreedFirst,
     /// Reported as one reallocation, which may fail.
     kWhole,
@@ -34,7 +34,7 @@ struct ProbeFindings {
   bool free = false;
   /// Reported sizes are the requested ones, not rounded up.
   bool exact_sizes = true;
-  /// The program reports dlclose, because no allocator does.
+  /// The program reports dlclose. (No allocator does.)
   bool modules = false;
   Reallocation reallocation = Reallocation::kUnseen;
 
@@ -53,10 +53,10 @@ struct ProbeFindings {
   }
 };
 
-/// List of what the hooks do not report, as a clause for reports. Owns its text.
+/// Clause for reports that lists which calls the hooks do not report. Owns its text.
 class BlindSpotText {
  public:
-  /// `besides` is another clause, or empty.
+  /// `besides` is a clause with other blind spots, or empty.
   void write(const ProbeFindings& findings, std::string_view besides = {}) noexcept {
     using Reallocation = ProbeFindings::Reallocation;
     used_ = 0;

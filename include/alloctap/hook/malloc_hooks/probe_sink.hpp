@@ -15,7 +15,7 @@
 
 namespace alloctap {
 
-/// What hooks reported of one call.
+/// Events that the hooks reported during one call.
 struct ProbedCall {
   const void* allocated = nullptr;
   std::size_t size = 0;
@@ -25,11 +25,11 @@ struct ProbedCall {
 };
 
 /// Event sink during a probe: captures the calling thread's events and the allocator's frames.
-/// Drops events of other threads. For one thread at a time.
+/// Drops events of other threads. Only one thread at a time may probe.
 class ProbeSink {
  public:
-  /// Runs `call`, which returns a block or nullptr, as an outermost call. Returns what the hooks
-  /// reported, and adds the allocator's frames to `frames`.
+  /// Runs `call` as an outermost call and stores its result, a block or nullptr, in `block`.
+  /// Returns what the hooks reported, and adds the allocator's frames to `frames`.
   template <class Call>
   ALLOCTAP_NOINLINE static ProbedCall calls_of(Call call, AllocatorFrames& frames,
                                                void*& block) noexcept {
@@ -70,7 +70,7 @@ class ProbeSink {
   static void on_modules_unloaded() noexcept {}
 
  private:
-  /// Scope guard that makes calls outermost although the tracker's `ReentrancyGuard` is held.
+  /// Scope guard that makes this thread's calls outermost, although a `ReentrancyGuard` is held.
   class AsProgram {
    public:
     AsProgram() noexcept : depth_(this_thread_slot().depth.exchange(0)) {}

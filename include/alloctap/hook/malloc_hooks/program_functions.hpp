@@ -1,4 +1,4 @@
-/// The allocation functions that the program's calls resolve to.
+/// Addresses of the allocation functions that the program's calls resolve to.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace alloctap {
 
-/// Addresses, found by the constructor; nullptr if undefined. A preloaded object may have its own
-/// malloc, which the program does not call. So the loader is asked first. The functions linked here
-/// are used only if it knows no other malloc.
+/// Addresses, found by the constructor; nullptr if undefined. Asks the loader first, because a
+/// preloaded object may have its own malloc, which the program does not call. Uses the functions
+/// linked into this module only if the loader knows no other malloc.
 struct ProgramFunctions {
   ProgramFunctions() noexcept {
     void* const program_malloc = os::program_symbol("malloc");

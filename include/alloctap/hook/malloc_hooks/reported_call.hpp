@@ -1,4 +1,4 @@
-/// Handlers for hooks that an allocator calls besides doing its work.
+/// Handlers for hooks that the allocator calls in addition to its own work.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace alloctap {
 
-/// Called by the allocator after it allocated a block, and before it frees one. Runs inside malloc;
-/// thread-safe.
+/// Handlers that the allocator calls after it allocated a block, and before it frees one. Run
+/// inside malloc; thread-safe.
 struct ReportedCall {
-  /// `block` is nullptr for a call that failed.
+  /// Reports an allocation. `block` is nullptr for a call that failed.
   ALLOCTAP_ALWAYS_INLINE static void allocated(CallOrigin origin, const volatile void* block,
                                                std::size_t size) noexcept {
     const ReentrancyGuard guard;
@@ -28,7 +28,7 @@ struct ReportedCall {
                                           .origin = origin});
   }
 
-  /// `size` is in bytes; 0 if the allocator does not report it.
+  /// Reports a free. `size` is in bytes; 0 if the allocator does not report it.
   ALLOCTAP_ALWAYS_INLINE static void freeing(CallOrigin origin, const volatile void* block,
                                              std::size_t size) noexcept {
     const ReentrancyGuard guard;

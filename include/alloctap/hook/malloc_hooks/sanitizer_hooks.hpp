@@ -20,17 +20,16 @@ ALLOCTAP_WEAK void __tsan_init();
 
 namespace alloctap {
 
-/// The sanitizer runtime of this process, if any.
 struct SanitizerRuntime {
   using AllocationHook = void(const volatile void*, std::size_t);
   using FreeHook = void(const volatile void*);
 
   static bool present() noexcept { return &__sanitizer_install_malloc_and_free_hooks != nullptr; }
-  /// Returns the number of the installed pair, or 0 if no room is left.
+  /// Installs a pair of hooks. Returns the pair's number, or 0 if the runtime has no room left.
   static int install(AllocationHook* allocated, FreeHook* freeing) noexcept {
     return __sanitizer_install_malloc_and_free_hooks(allocated, freeing);
   }
-  /// ThreadSanitizer stops calling hooks in a child forked from a process with several threads.
+  /// ThreadSanitizer calls no hooks in a child forked from a process with several threads.
   static bool is_silent_after_fork() noexcept { return &__tsan_init != nullptr; }
   /// Returns the requested size in bytes, or 0 if the runtime cannot report it.
   static std::size_t size_of(const volatile void* block) noexcept {
@@ -38,9 +37,9 @@ struct SanitizerRuntime {
   }
 };
 
-/// A runtime has room for five pairs of hooks and removes none. So the pair is installed once per
-/// process and does nothing while no sink is connected. The runtime's install is not thread-safe:
-/// start the first tracker before other threads install hooks.
+/// Provider for sanitizers. A runtime has room for five pairs of hooks and cannot remove them. So
+/// the pair is installed once per process; its events are dropped while no sink is connected. A
+/// runtime's install is not thread-safe: start the first tracker before other threads use it.
 template <class Runtime = SanitizerRuntime>
 class SanitizerHooks {
  public:
@@ -61,7 +60,7 @@ class SanitizerHooks {
 
   static void uninstall() noexcept {}
 
-  /// Implements `HookProvider`.
+  /// Returns the blind spots that the probe cannot detect (`HookProvider`).
   static std::string_view also_unseen() noexcept {
     return Runtime::is_silent_after_fork() ? "children that were forked while there were threads"
                                            : "";

@@ -1,4 +1,4 @@
-/// Hook variables of the C library, whose functions it calls instead of its own.
+/// Hooks for C libraries that call functions in hook variables instead of their own.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace alloctap {
 
-/// The real functions. They must not call the hooks again.
+/// Real allocation functions, which must not call the hooks.
 struct VariableHookOriginals {
   void* (*malloc)(std::size_t) = nullptr;
   void* (*realloc)(void*, std::size_t) = nullptr;
@@ -25,13 +25,13 @@ struct VariableHookOriginals {
   }
 };
 
-/// Sets the variables to functions that report to `HookFeed` and call the originals. Each `Tag`,
-/// any type, has its own variables and originals. `set` and `restore` run in the control plane, one
-/// at a time. Concurrent calls see old or new hooks.
+/// Hooks that report to `HookFeed` and call the originals. `Tag` is any type, and each `Tag` has
+/// its own variables and originals. `set` and `restore` run in the control plane, one at a time.
+/// Concurrent calls see old or new hooks.
 template <class Tag>
 class VariableHooks {
  public:
-  /// Requires that both are complete.
+  /// Stores the hooks in the variables. Requires that `variables` and `originals` are complete.
   static void set(const os::MallocHookVariables& variables,
                   const VariableHookOriginals& originals) noexcept {
     if (called_by_another_) return;
@@ -47,9 +47,9 @@ class VariableHooks {
     store(variables.malloc, &on_malloc);
   }
 
-  /// Restores the previous values. Skips a variable that another tool changed since: its hook may
-  /// still call this one, which then passes through. `set` must not overwrite it, or the two would
-  /// call each other.
+  /// Restores the previous values, but skips a variable that another tool changed since. The tool's
+  /// hook may still call this hook, which then passes calls through. After that, `set` does
+  /// nothing, because otherwise the two hooks would call each other.
   static void restore() noexcept {
     if (!variables_.complete()) return;
     called_by_another_ = false;
@@ -74,7 +74,7 @@ class VariableHooks {
   }
 
  private:
-  /// Source of the real functions for `CallWrapper`.
+  /// Real functions, in the form that `CallWrapper` requires.
   struct Originals {
     static bool recording() noexcept { return HookFeed::connected(); }
     template <class Function>
