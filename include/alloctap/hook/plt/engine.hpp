@@ -12,20 +12,20 @@
 
 namespace alloctap {
 
-/// Slots of one module, except those of the loader's functions.
+/// Report on the slots of one module. Slots of the loader's functions are not counted.
 struct PltModuleReport {
   std::string path;
-  /// Slots that lead to the tracker.
+  /// Number of slots that lead to the tracker.
   std::uint32_t hooked = 0;
-  /// Slots of chosen functions that do not lead to the tracker.
+  /// Number of slots of chosen functions that do not lead to the tracker.
   std::uint32_t skipped = 0;
-  /// Why slots were skipped, or none is hooked; empty if all are hooked.
+  /// Why slots were skipped, or why no slot is hooked; empty if all slots are hooked.
   std::string why;
 };
 
 struct PltReport {
   std::vector<PltModuleReport> modules;
-  /// Patterns without effect, and modules that may have been hooked late.
+  /// Warnings about patterns without effect, and about modules that may have been hooked late.
   std::vector<std::string> warnings;
   std::uint32_t hooked_slots = 0;
 };
@@ -33,69 +33,69 @@ struct PltReport {
 /// Returns why slots of `module` are not hooked.
 [[nodiscard]] std::string why_skipped(const PltModule& module);
 
-/// Returns a warning if the pattern hooked nothing in `modules`, else an empty string.
+/// Returns a warning if `pattern` hooked nothing in `modules`, else an empty string.
 [[nodiscard]] std::string warn_of(const ModulePattern& pattern,
                                   const ArenaArray<PltModule>& modules);
 
-/// `modules` is the result of a finished walk. Allocates.
+/// Returns a report on `modules`, the result of a finished walk. Allocates.
 [[nodiscard]] PltReport make_plt_report(const PltState& state,
                                         const ArenaArray<PltModule>& modules);
 
 /// The part of `PltHook` that does not depend on the sink. A walk holds the loader's list lock.
-/// Evaluating patterns and looking up symbols may wait for that lock, so both happen between walks.
+/// Patterns are evaluated and symbols looked up between walks, because both may wait for that lock.
 class PltEngine {
  public:
-  /// Requires the control lock, and targets and selections in `plt_state`.
+  /// Requires the control lock, and that `plt_state` has its targets and selections.
   static Status install();
 
-  /// Hooks modules opened since the last walk. Waits at most 0.1 s for the control lock: this
-  /// thread may hold the loader's lock, in a constructor, and the lock's holder may wait for that.
-  /// Returns false on timeout or out of memory; the next call retries, and reports count it.
+  /// Hooks modules opened since the last walk. Waits at most 0.1 s for the control lock, because
+  /// its holder may wait for the loader's lock, which this thread may hold in a constructor.
+  /// Returns false on timeout or out of memory. The next call retries, and reports count delays.
   static bool refresh() noexcept;
 
   /// Restores the slots of loaded modules that still hold handlers. Requires the control lock.
   static void uninstall() noexcept;
 
-  /// Acquires the control lock.
+  /// Returns the state of all slots. Acquires the control lock.
   [[nodiscard]] static PltReport report();
 
  private:
-  /// Maximum of walks per call, as long as each finds unknown modules or originals.
+  /// Maximum of walks per call. A walk that finds unknown modules or originals needs another.
   static constexpr int kMaxWalks = 8;
 
   static bool program_is_static() noexcept;
 
-  /// Pins this module, because threads may be in handlers after the slots are restored. Skipped if
-  /// a module is excluded: it was loaded at program start and may now run its constructor. There,
-  /// dlopen would run all other constructors early.
+  /// Pins this module, because threads may be in handlers after the slots are restored. Does not
+  /// pin it if a module is excluded: this module was then loaded at program start, and may be
+  /// running its constructor. Pinning calls dlopen, which would run all other constructors early.
   static bool pin_own_module() noexcept;
 
   static void find_originals() noexcept;
 
   static void publish(PltTarget& target, std::uintptr_t original) noexcept;
 
-  /// Finds undefined symbols with a value: a PLT entry in the executable is the function's address
-  /// in every module (System V ABI, AMD64 supplement, "Function Addresses").
+  /// Finds PLT entries of the executable that are a function's address in every module. Their
+  /// symbols are undefined but have a value (System V ABI, AMD64 supplement, "Function Addresses").
   static void find_program_stubs() noexcept;
 
-  /// Requires the control lock.
+  /// Walks until no module or original is unknown. Requires the control lock.
   static ArenaArray<PltModule> hook_until_settled();
 
   static bool try_refresh() noexcept;
 
-  /// First publishes what was found without the lock, then stores the originals still missing.
-  /// Returns false if the lock was held for 0.1 s.
+  /// Publishes the originals found in `missing`, walks, and stores those still unknown in
+  /// `missing`. Returns false if another thread held the control lock for 0.1 s.
   static bool refresh_locked(ArenaArray<MissingOriginal>& missing);
 
   static PltPass walk_once() noexcept;
 
-  /// Evaluates the patterns for unknown modules. Returns true if it stored a result.
+  /// Evaluates the patterns for the modules in `unknown`. Returns true if it stored a result.
   static bool decide(const ArenaArray<PltModule>& unknown);
 
-  /// Acquires the loader's lock.
+  /// Looks up the functions in `missing`. Acquires the loader's lock.
   static void find_missing(ArenaArray<MissingOriginal>& missing);
 
-  /// Returns true if it published an original. Requires the control lock.
+  /// Requires the control lock. Returns true if it published an original.
   static bool publish_found(const ArenaArray<MissingOriginal>& missing) noexcept;
 
   template <class T>
@@ -105,7 +105,7 @@ class PltEngine {
     return result;
   }
 
-  /// Returns true if a slot is hooked, or one may be in a module opened later.
+  /// Returns true if a slot is hooked, or if a module opened later may have slots to hook.
   static bool can_hook(const ArenaArray<PltModule>& modules) noexcept;
 
   static std::string why_nothing(const ArenaArray<PltModule>& modules);

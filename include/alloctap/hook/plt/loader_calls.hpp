@@ -1,14 +1,14 @@
 /// Hooks dlopen, dlmopen, dlsym and dlclose in GOT slots.
 ///
-/// dlopen, dlmopen and dlsym depend on their caller: for RPATH, $ORIGIN, namespaces and RTLD_NEXT.
-/// The hook enters them by a jump, so their return address lies in the program. dlopen and dlmopen
-/// return through a gadget in the caller's module, which leads to the hook. It patches the GOT
-/// slots of what was opened before the caller continues. Without a gadget (no unwind tables), or
-/// under a hardware shadow stack, it patches them at the program's next dlopen, dlmopen, dlsym or
-/// dlclose.
+/// The results of dlopen, dlmopen and dlsym depend on the caller, because of RPATH, $ORIGIN,
+/// namespaces and RTLD_NEXT. The hook enters these functions by a jump, so their return address
+/// lies in the program. dlopen and dlmopen return through a gadget in the caller's module, which
+/// leads to the hook. The hook then patches the GOT slots of the opened modules before the caller
+/// continues. If unwind tables are missing, or under a hardware shadow stack, no gadget is used.
+/// The hook then patches the slots at the program's next dlopen, dlmopen, dlsym or dlclose.
 ///
 /// Allocations in constructors of opened modules are not seen. Modules in other dlmopen namespaces
-/// are never seen: the loader does not list them here.
+/// are never seen, because the loader does not list them in this namespace.
 #pragma once
 
 #include <atomic>
@@ -27,37 +27,37 @@
 
 namespace alloctap {
 
-/// What the hooked loader functions call besides the originals.
+/// Functions that the handlers call in addition to the originals.
 struct PltLoaderCallbacks {
   using Callback = void (*)() noexcept;
-  /// Returns false if it could not hook new modules now.
+  /// Hooks new modules. Returns false if that is not possible now.
   bool (*refresh)() noexcept = nullptr;
   Callback unloading = nullptr;
   Callback unloaded = nullptr;
 };
 
-/// Functions called around dlopen(3) if it is interposed and slots are not hooked.
+/// Functions called around dlopen(3) if the tracker interposes dlopen instead of hooking slots.
 struct PltInterposedOpen {
-  /// `open` is the original dlopen, `caller` the return address.
+  /// `open` is the original dlopen; `caller` is the return address.
   arch::ForwardedOpen (*begin)(std::uintptr_t open, std::uintptr_t caller, int flags) noexcept;
-  /// Called only if `begin` found a gadget.
+  /// Called only if `begin` returned a gadget.
   void (*end)(const void* handle) noexcept;
 };
 
 /// Handlers of dlopen, dlmopen, dlsym and dlclose. Calls by the tracker pass through. Thread-safe.
 class PltLoaderCalls {
  public:
-  /// `callbacks` must have static storage duration: threads may use them after the next `set`.
+  /// `callbacks` needs static storage duration, because threads may use it after the next `set`.
   static void set(const PltLoaderCallbacks& callbacks) noexcept {
     callbacks_.store(&callbacks, std::memory_order_release);
   }
 
-  /// Sets whether the dlclose called through slots notifies the sink itself.
+  /// Sets whether the original dlclose notifies the sink itself, so that the handler must not.
   static void set_other_notices(bool told) noexcept {
     has_other_notices_.store(told, std::memory_order_relaxed);
   }
 
-  /// Returns false if `targets` is full.
+  /// Adds the loader's functions to `targets`. Returns false if `targets` is full.
   [[nodiscard]] static bool add_to(PltTargets& targets) noexcept {
     return targets.add(describe<open_>("dlopen", address_of(&alloctap_forward_open))) &&
            targets.add(describe<open_in_>("dlmopen", address_of(&alloctap_forward_open_in))) &&
@@ -65,24 +65,24 @@ class PltLoaderCalls {
            targets.add(describe<close_>("dlclose", address_of(&close)));
   }
 
-  /// `interposed` must have static storage duration. Call before slots are hooked, if ever.
+  /// `interposed` must have static storage duration. Must not be called after slots are hooked.
   static void set_interposed_open(const PltInterposedOpen& interposed) noexcept {
     interposed_open_.store(&interposed, std::memory_order_release);
   }
 
-  /// `caller` is the return address of a call of dlopen, `flags` its second argument.
+  /// `caller` is the return address of the dlopen call, `flags` its second argument.
   static arch::ForwardedOpen before_open(std::uintptr_t caller, int flags) noexcept {
     const PltInterposedOpen* const interposed = interposed_open_.load(std::memory_order_acquire);
     if (interposed != nullptr) return interposed->begin(interposed_original(), caller, flags);
     return before(open_, caller);
   }
 
-  /// Variant for dlmopen(3).
+  /// Variant of `before_open` for dlmopen(3).
   static arch::ForwardedOpen before_open_in(std::uintptr_t caller) noexcept {
     return before(open_in_, caller);
   }
 
-  /// Does nothing for a failed call: it opened nothing, and dlerror(3) must still report its error.
+  /// Does nothing if the call failed, because dlerror(3) must still report its error.
   static void after_open(const void* handle) noexcept {
     const PltInterposedOpen* const interposed = interposed_open_.load(std::memory_order_acquire);
     if (interposed != nullptr) return interposed->end(handle);
@@ -121,16 +121,16 @@ class PltLoaderCalls {
     return open;
   }
 
-  /// Hooks modules that this thread opened, and if the loader's counts changed. A module that
-  /// another thread is opening may be listed before it is ready.
+  /// Hooks new modules if this thread opened one, or if the loader's counts changed. Retries at the
+  /// next call of the loader if modules could not be hooked.
   static void refresh_if_opened() noexcept {
     if (!opened_ && os::loader_counts() == PltState::last_counts()) return;
     const os::ErrnoGuard error;
     opened_ = !callbacks_.load(std::memory_order_acquire)->refresh();
   }
 
-  /// Implements dlclose(3). Holds no `ReentrancyGuard`: the module's destructors run inside, and
-  /// what they free is the program's.
+  /// Implements dlclose(3). Holds no `ReentrancyGuard` during the original call, because the frees
+  /// in the module's destructors are the program's.
   ALLOCTAP_NOINLINE static int close(void* handle) {
     auto* const original = reinterpret_cast<int (*)(void*)>(close_.load(std::memory_order_acquire));
     if (!is_programs()) return original(handle);

@@ -18,40 +18,40 @@ namespace alloctap {
 
 enum class PltAction : std::uint8_t { kHook, kUnhook, kLook };
 
-/// Result of a walk for one module.
+/// Result of a walk for one module; counts are numbers of slots.
 struct PltModule {
-  /// Path of the file, and the loader's name.
+  /// Path of the file, and the name in the loader's list.
   std::string_view path;
   std::string_view name;
-  /// Groups of functions that are chosen for it.
+  /// Bit mask of the function groups that are chosen for this module.
   std::uint32_t groups = 0;
-  /// False if its memory was unmapped without dlclose.
+  /// False if the module's memory was unmapped without dlclose.
   bool is_mapped = true;
   bool has_imports = false;
-  /// Slots of chosen functions that hold a handler.
+  /// Number of slots of chosen functions that hold a handler.
   std::uint32_t hooked = 0;
-  /// Slots that hold another address, of another allocator or another tool's handler.
+  /// Number of slots that hold another address: another allocator's, or another tool's handler.
   std::uint32_t foreign = 0;
-  /// Slots of a module that another thread is opening.
+  /// Number of slots in a module that another thread is still opening.
   std::uint32_t unfinished = 0;
-  /// Slots that could not be written.
+  /// Number of slots that could not be written.
   std::uint32_t refused = 0;
 };
 
-/// A function that a module imports and whose address is unknown.
+/// A function that a module imports and whose original is unknown.
 struct MissingOriginal {
   PltTarget* target = nullptr;
   /// The importing module's name in the loader.
   std::string_view importer;
-  /// Its address after the look-up; 0 if not visible to that module.
+  /// Address of the function after the look-up; 0 if the function is not visible to that module.
   std::uintptr_t original = 0;
 };
 
-/// Hooks, restores or counts the slots of all modules. Single use; requires the control lock.
+/// Walk that hooks, restores or counts all slots. Single use; requires the control lock.
 ///
 /// Writes a slot only if it holds the function's known address, or the module's lazy-binding stub.
-/// The loader lists a module before it fills the slots, and the module may have its own allocator.
-/// Sources: glibc's elf/dl-object.c, elf/dl-reloc.c.
+/// Other values are skipped, because the loader lists a module before it fills the slots, and the
+/// module may have its own allocator. Sources: glibc's elf/dl-object.c, elf/dl-reloc.c.
 class PltPass {
  public:
   PltPass(PltState& state, PltAction action) noexcept : state_(state), action_(action) {}
@@ -59,18 +59,18 @@ class PltPass {
   void run() noexcept;
 
   [[nodiscard]] const ArenaArray<PltModule>& modules() const noexcept { return modules_; }
-  /// Returns the modules for which patterns must be evaluated first; the walk skipped them.
+  /// Returns the modules that the walk skipped, because their patterns must be evaluated first.
   [[nodiscard]] const ArenaArray<PltModule>& unknown() const noexcept { return unknown_; }
   [[nodiscard]] const ArenaArray<MissingOriginal>& missing() const noexcept { return missing_; }
 
  private:
   void visit(const os::LoadedImage& image) noexcept;
 
-  /// Stores copies of the names, which belong to the loader and this walk.
+  /// Copies the module's names, because the loader and this walk own the originals.
   void note(PltModule module, ArenaArray<PltModule>& modules) noexcept;
 
-  /// Returns the persistent copy of the name. It exists: patterns were evaluated for a walked
-  /// module.
+  /// Returns the persistent copy of the name. The copy exists, because only modules with evaluated
+  /// patterns are walked.
   [[nodiscard]] std::string_view kept_name(const PltModule& module) const noexcept {
     const ChosenModule* chosen = state_.chosen.find(module.path, module.name);
     return chosen == nullptr ? std::string_view{} : chosen->name;
@@ -96,14 +96,14 @@ class PltPass {
   static bool leads_to(const elf::LoadedMemory& memory, const elf::SymbolSlot& slot,
                        std::uintptr_t value, const PltTarget& target) noexcept;
 
-  /// Returns false for a slot that the loader has not filled: it holds an offset from the file.
+  /// Returns false if the loader has not filled the slot, which then holds an offset in the file.
   [[nodiscard]] bool is_code(std::uintptr_t value) const noexcept {
     const os::MemoryRegion* region = regions_.find(value);
     return region != nullptr && region->executable;
   }
 
-  /// Returns true if the RELRO pages are still writable. The loader write-protects them last,
-  /// perhaps while they are patched.
+  /// Returns true if `slot` lies in RELRO pages that are still writable. The loader write-protects
+  /// RELRO pages as the last step of loading, perhaps while this thread patches them.
   [[nodiscard]] bool is_unfinished(const elf::LoadedMemory& memory,
                                    std::uintptr_t slot) const noexcept;
 

@@ -20,9 +20,9 @@ struct SlotStore {
   std::uintptr_t desired = 0;
 };
 
-/// Stores each slot by an atomic compare-and-exchange, because other threads call through it. Makes
-/// protected pages writable for that time and then restores their protection. Control plane; the
-/// modules must stay loaded meanwhile. errno may change.
+/// Writer of slots. Stores each slot by an atomic compare-and-exchange, because other threads call
+/// through it. Makes protected pages writable for the store and then restores their protection.
+/// Control plane. The slots' modules must stay loaded during the call. errno may change.
 class SlotWriter {
  public:
   explicit SlotWriter(const MemoryRegions& regions) noexcept : regions_(regions) {}
@@ -32,7 +32,7 @@ class SlotWriter {
         .load(std::memory_order_acquire);
   }
 
-  /// Sorts `stores`, and calls `visit(const SlotStore&, bool stored)` for each.
+  /// Sorts and performs `stores`, and calls `visit(const SlotStore&, bool stored)` for each.
   template <class Visit>
   void write(std::span<SlotStore> stores, Visit&& visit) const noexcept {
     std::sort(stores.begin(), stores.end(),

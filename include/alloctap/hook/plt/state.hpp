@@ -18,7 +18,7 @@
 
 namespace alloctap {
 
-/// Group of the loader's functions, which are hooked in every module.
+/// Index of the loader's functions as a group; they are hooked in every module.
 inline constexpr std::uint32_t kLoaderGroup = 31;
 
 constexpr std::uint32_t group_bit(std::uint32_t group) noexcept {
@@ -39,8 +39,8 @@ struct ChosenModule {
   std::uint32_t groups = 0;
 };
 
-/// Cache of pattern results. Matching is too slow, and allocates too much, while the loader's list
-/// is locked. Allocates from the tracker's arena.
+/// Cache of pattern results. Needed because matching is too slow, and allocates too much, for a
+/// walk, which locks the loader's list. Its memory is allocated in the tracker's arena.
 class ChosenModules {
  public:
   static std::size_t hash(std::string_view path, std::string_view name) noexcept {
@@ -59,27 +59,27 @@ class ChosenModules {
   ArenaArray<ChosenModule> modules_;
 };
 
-/// State shared by all `PltHook`s, of which one is installed at a time. Guarded by the control
-/// lock, except static members.
+/// State shared by all `PltHook`s, of which only one is installed at a time. The control lock
+/// guards all but the static members.
 struct PltState {
-  /// Names of all modules seen, kept for reports.
+  /// Copies of the names of all modules seen, for reports.
   TextPool names;
   PltTargets targets;
   ChosenModules chosen;
-  /// Sorted by address. Every hooking walk rebuilds the list, and a slot that holds a handler was
-  /// hooked in the module now mapped there. So no entry is older than its module.
+  /// Slots that hold handlers, sorted by address. Every hooking walk rebuilds the list from the
+  /// modules that are mapped then. So no entry is older than the module at its address.
   ArenaArray<HookedSlot> hooked;
-  /// Indexed by group.
+  /// Patterns, indexed by group.
   std::span<const ModuleSelection* const> selections;
   /// Modules that hold one of these addresses are never hooked.
   static inline constinit std::array<const void*, 4> left_alone{};
-  /// The loader's counts at the last hooking walk. Read without the lock; a torn read costs one
-  /// extra walk.
+  /// The loader's counts of loads and unloads at the last hooking walk. They are read without the
+  /// control lock, because a torn read costs only one extra walk.
   static inline constinit std::atomic<std::uint64_t> loaded{0};
   static inline constinit std::atomic<std::uint64_t> unloaded{0};
-  /// Calls of dlopen without a return gadget, since the start.
+  /// Number of dlopen calls without a return gadget, since the start.
   static inline constinit std::atomic<std::uint64_t> opened_blindly{0};
-  /// Refreshes postponed to a later call of the loader, since the start.
+  /// Number of refreshes postponed to a later call of the loader, since the start.
   static inline constinit std::atomic<std::uint64_t> refreshes_put_off{0};
   /// Whether slots are hooked.
   static inline constinit std::atomic<bool> active{false};
@@ -89,10 +89,10 @@ struct PltState {
             .unloaded = unloaded.load(std::memory_order_relaxed)};
   }
 
-  /// Returns the value of the slot before it was hooked; 0 if unknown.
+  /// Returns the value that the slot at `address` had before it was hooked; 0 if unknown.
   [[nodiscard]] std::uintptr_t previous(std::uintptr_t address) const noexcept;
 
-  /// Evaluates the patterns for a module. Returns a bit mask of groups. Allocates.
+  /// Returns a bit mask of the groups whose patterns choose the module. Allocates.
   [[nodiscard]] std::uint32_t groups_of(std::string_view path, std::string_view name) const;
 };
 

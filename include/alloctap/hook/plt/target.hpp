@@ -17,11 +17,11 @@ struct PltTarget {
   std::uintptr_t handler = 0;
   /// Address of the real function; 0 until a walked module imports it.
   std::uintptr_t original = 0;
-  /// Address of the PLT entry that is the function's address in a non-PIE executable; else 0.
+  /// PLT entry that serves as the function's address in a non-PIE executable; else 0.
   std::uintptr_t program_stub = 0;
-  /// Group of functions that it belongs to.
+  /// Index of the group of functions that the function belongs to.
   std::uint32_t group = 0;
-  /// Passes the original's address to the handler; called before any slot holds the handler.
+  /// Stores the original's address for the handler. Called before any slot holds the handler.
   void (*publish)(std::uintptr_t original) noexcept = nullptr;
 };
 
@@ -46,8 +46,8 @@ class PltTargets {
  private:
   static constexpr std::uint32_t kHashes = 1024;
 
-  /// Hashes the first four characters: enough to distinguish operators new and delete from other
-  /// C++ names.
+  /// Hashes the first four characters, which distinguish operators new and delete from other C++
+  /// names.
   static std::uint32_t hash_start(const char* name) noexcept;
 
   std::array<PltTarget, kMaxCount> targets_{};

@@ -1,4 +1,4 @@
-/// The bodies of hook/plt/engine.hpp.
+/// Definitions for hook/plt/engine.hpp.
 #pragma once
 
 #include <algorithm>
