@@ -6,8 +6,8 @@
 
 namespace alloctap::string_shapes {
 
-/// Models strtol and its relatives. They read up to the first character after the number, known
-/// only after the call. So `run` makes the call itself.
+/// Models strtol and its relatives. They read up to the first character after the number. Its
+/// position is known only after the call, so `run` makes the call itself.
 template <class C, class Result>
 struct ParsesInteger {
   using Signature = Result(const C*, C**, int);
@@ -43,7 +43,7 @@ struct ReadsInteger {
   }
 
  private:
-  /// Returns true at the end of a number: white space, a sign, then digits.
+  /// Predicate for the end of a number, which has white space, a sign and digits.
   struct Ends {
     bool began = false;
     bool operator()(char c) noexcept {

@@ -10,14 +10,14 @@
 
 namespace alloctap {
 
-/// Parses a format of `C` with its va_list before the call (C11 7.21.6.1 and 7.29.2.1). Does not
-/// check what it cannot predict: a string with a precision that is converted between char and
-/// wchar_t. Stops at an unknown conversion (one that the program registered), or one that numbers
-/// its argument (%1$s).
+/// Parser of a format of `C` and its va_list before a printf call (C11 7.21.6.1 and 7.29.2.1). Does
+/// not check a string with a precision that is converted between char and wchar_t, because its
+/// length cannot be predicted. Stops at an unknown conversion (one that the program registered), or
+/// at one that numbers its argument (%1$s).
 template <class Look, class C>
 class PrintedTexts {
  public:
-  /// Does not advance `values`.
+  /// Checks the format and the strings that a call prints. Does not advance `values`.
   static void look_at(const Look& look, const C* format, std::va_list values) noexcept {
     if (format == nullptr) return;
     look.text(format);
@@ -44,7 +44,7 @@ class PrintedTexts {
     }
   }
 
-  /// Returns false if the type of the argument is unknown.
+  /// Reads the conversion's argument. Returns false if its type is unknown.
   bool take_value(const PrintfConversion<C>& conversion) noexcept {
     switch (conversion.kind()) {
       case PrintfKind::kNothing:

@@ -26,10 +26,10 @@ enum class PrintfKind {
 template <class C>
 class PrintfConversion {
  public:
-  /// `at` points after the percent sign, `end` to the end of the format.
+  /// `at` points after the percent sign; `end` is the end of the format.
   PrintfConversion(const C* at, const C* end) noexcept : at_(at), end_(end) {}
 
-  /// Gets the value of a `*` from `next_int()`. Returns the position after the specification.
+  /// Returns the position after the specification. Calls `next_int()` for the value of a `*`.
   const C* read(auto&& next_int) noexcept {
     while (is_one_of("-+ #0'I")) ++at_;
     read_number(next_int);
@@ -43,9 +43,9 @@ class PrintfConversion {
   }
 
   [[nodiscard]] PrintfKind kind() const noexcept { return kind_; }
-  /// Returns the precision in characters; negative if there is none.
+  /// Returns the precision in characters; negative if the specification has no precision.
   [[nodiscard]] int precision() const noexcept { return precision_; }
-  /// Returns the size that %n writes, or that of the integer; smaller integers are passed as int.
+  /// Returns the size of the integer that %n writes, or that is printed (passed as int if smaller).
   [[nodiscard]] std::size_t value_bytes() const noexcept { return value_bytes_; }
   [[nodiscard]] bool is_long_double() const noexcept { return is_long_double_; }
 
@@ -58,7 +58,7 @@ class PrintfConversion {
     return at_ < end_ && is_in(set, *at_);
   }
 
-  /// Returns 0 if there is no number, as printf does.
+  /// Returns the number at the current position; 0 if it is missing, as in printf.
   int read_number(auto&& next_int) noexcept {
     if (is_one_of("*")) {
       ++at_;

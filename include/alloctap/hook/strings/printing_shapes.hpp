@@ -12,7 +12,7 @@
 
 namespace alloctap::string_shapes {
 
-/// Checks the format and the strings that it prints.
+/// Checks the format and the strings that a call prints.
 template <class Look, class C>
 void look_at_printed(const Look& look, const C* format, std::va_list values) noexcept {
   PrintedTexts<Look, C>::look_at(look, format, values);
@@ -134,7 +134,7 @@ struct PrintsFortified {
   }
 };
 
-/// Models __vfprintf_chk, __vdprintf_chk and __vasprintf_chk; `To` is the first type of `Shape`.
+/// Models __vfprintf_chk, __vdprintf_chk and __vasprintf_chk, which output to `To`.
 template <class C, class To, class Shape>
 struct PrintsFortifiedTo {
   using Signature = int(To, int, const C*, std::va_list);

@@ -13,10 +13,10 @@
 
 namespace alloctap {
 
-/// One call of `function` from `origin`; the models (`string_shapes.hpp`) report which ranges it
-/// reads and writes. Never reads a text beyond its block: an unterminated one counts as the rest of
-/// the block plus one character, the first out of bounds. Reads program memory outside the
-/// `ReentrancyGuard`, because that may fault as the call itself would.
+/// Checker for one call of `function` from `origin`; the models (`string_shapes.hpp`) report the
+/// ranges that the call reads and writes. Never reads a text beyond its block. An unterminated text
+/// counts as the rest of the block plus one character, the first out of bounds. Reads program
+/// memory outside the `ReentrancyGuard`, because the read may fault as the call itself would.
 template <AccessSink Sink>
 class StringAccessChecker {
  public:
@@ -44,15 +44,15 @@ class StringAccessChecker {
     Sink::note_overlap(access_of(target, written, true), source, origin_);
   }
 
-  /// Returns the characters before the terminator, the end of the block or `most`.
+  /// Returns the number of characters before the terminator, the end of the block, or `most`.
   template <class Character>
   static std::size_t length_of(const Character* text, std::size_t most = SIZE_MAX) noexcept {
     const std::size_t limit = std::min(characters_at(text), most);
     return scan_text(text, limit, [](Character) { return false; }).length;
   }
 
-  /// Checks a text that is read up to its terminator, a character that `stops`, or `most`
-  /// characters.
+  /// Checks a text that is read up to its terminator, a character for which `stops` returns true,
+  /// or `most` characters.
   template <class Character, class Stops>
   void text_until(const Character* text, std::size_t most, Stops stops) const noexcept {
     const std::size_t room = characters_at(text);
@@ -67,8 +67,8 @@ class StringAccessChecker {
     text_until(text, most, [](Character) { return false; });
   }
 
-  /// Returns the number of characters from `text` to the end of its block, or SIZE_MAX if it lies
-  /// in no checked block.
+  /// Returns the number of characters from `text` to the end of its block. Returns SIZE_MAX if
+  /// `text` is in no checked block.
   template <class Character>
   static std::size_t characters_at(const Character* text) noexcept {
     const std::size_t room = room_at(text);

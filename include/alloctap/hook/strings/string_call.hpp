@@ -1,4 +1,4 @@
-/// Handler that runs between a hooked string function and the original.
+/// Handler that runs between a hooked string function and the original. May run inside malloc.
 #pragma once
 
 #include "alloctap/hook/strings/string_access_checker.hpp"
@@ -8,7 +8,7 @@
 namespace alloctap {
 
 /// Handler of all `StringFunctions`. Checks what an outermost call will access, then calls the
-/// original with unchanged arguments. errno is the original's.
+/// original with unchanged arguments. errno is the value that the original sets.
 template <AccessSink Sink, class Originals>
 struct StringCall {
   template <class Function, class... Arguments>

@@ -46,7 +46,6 @@ struct Fortified<Shape, Result(Arguments...)> {
   }
 };
 
-/// Result and argument types of a function type.
 template <class Signature>
 struct SignatureParts;
 template <class R, class... Arguments>

@@ -14,7 +14,7 @@
 namespace alloctap {
 namespace string_shapes {
 
-/// Functions on bytes.
+/// Functions on byte ranges, such as memcpy.
 using MemoryFunctions = FunctionList<
     StringFunction<"memcpy", CopiesRange<void>>, StringFunction<"mempcpy", CopiesRange<void>>,
     StringFunction<"memmove", MovesRange<void>>, StringFunction<"bcopy", MovesBytesFrom>,
@@ -24,7 +24,7 @@ using MemoryFunctions = FunctionList<
     StringFunction<"memchr", FindsInRange<void, int, unsigned char>>,
     StringFunction<"memrchr", FindsLastInRange>, StringFunction<"memmem", FindsRange>>;
 
-/// Functions on strings.
+/// Functions on strings of char, such as strcpy.
 using TextFunctions = FunctionList<
     StringFunction<"strcpy", CopiesText<char>>, StringFunction<"stpcpy", CopiesText<char>>,
     StringFunction<"strncpy", CopiesTextUpTo<char>>,
@@ -45,7 +45,6 @@ using TextFunctions = FunctionList<
     StringFunction<"strcspn", FindsOneOf<char, std::size_t>>,
     StringFunction<"strpbrk", FindsOneOf<char, char*>>>;
 
-/// Functions on wide characters.
 using WideFunctions = FunctionList<
     StringFunction<"wmemcpy", CopiesRange<wchar_t>>,
     StringFunction<"wmemmove", MovesRange<wchar_t>>,
@@ -84,7 +83,7 @@ using NumberFunctions =
                  StringFunction<"atol", ReadsInteger<long>>,
                  StringFunction<"atoll", ReadsInteger<long long>>>;
 
-/// Functions that print. Those with `...` are defined by the ones with a va_list.
+/// Functions that print. An entry point with `...` calls the function with a va_list.
 using PrintingFunctions =
     FunctionList<StringFunction<"vsprintf", PrintsText, "sprintf">,
                  StringFunction<"vsnprintf", PrintsTextUpTo, "snprintf">,
@@ -114,7 +113,6 @@ using FortifiedPrintingFunctions = FunctionList<
                    "fwprintf">,
     StringFunction<"__vdprintf_chk", PrintsFortifiedTo<char, int, PrintsTo<char, int>>, "dprintf">>;
 
-/// Other functions of _FORTIFY_SOURCE.
 using FortifiedFunctions = FunctionList<
     StringFunction<"__memcpy_chk", Fortified<CopiesRange<void>>, "memcpy">,
     StringFunction<"__mempcpy_chk", Fortified<CopiesRange<void>>, "mempcpy">,

@@ -1,4 +1,4 @@
-/// Original string and memory functions behind the interposed ones.
+/// Original string and memory functions behind the interposed ones. May run inside malloc.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 
 namespace alloctap {
 
-/// `call` has the signature of `Function`. Only functions that compilers call implicitly: the
-/// tracker's look-up code may use them.
+/// Substitute for `Function` during look-ups; `call` has its signature. Exists only for functions
+/// that compilers call implicitly, because look-up code may use them.
 template <class Function>
 struct StringStandIn;
 
@@ -73,8 +73,9 @@ struct StringStandIn<StringFunctionNamed<"strlen">> {
   }
 };
 
-/// All are looked up on the first call of any function, before constructors run; later that could
-/// wait for the loader's lock. Concurrent look-ups store equal values, so no lock is needed.
+/// Originals, all looked up on the first call of any string function, before constructors run. A
+/// later look-up could wait for the loader's lock. Concurrent look-ups store equal values, so no
+/// lock is needed.
 template <class Sink>
 class StringOriginals {
  public:
@@ -89,13 +90,13 @@ class StringOriginals {
   }
 
   /// Returns true if the tracker itself called a hooked function since `forget_arrival`. `install`
-  /// tests with it that calls arrive here.
+  /// uses this to test that calls of string functions arrive here.
   static bool arrived() noexcept { return arrived_.load(std::memory_order_relaxed); }
   static void forget_arrival() noexcept { arrived_.store(false, std::memory_order_relaxed); }
   static void note_arrival() noexcept { arrived_.store(true, std::memory_order_relaxed); }
 
  private:
-  /// Looks all functions up. Recursive calls during the look-up get stand-ins.
+  /// Looks up all functions. Recursive calls during the look-up get a `StringStandIn`.
   template <class Function>
   ALLOCTAP_NOINLINE static typename Function::Signature* find_first() noexcept {
     if constexpr (requires { StringStandIn<Function>::call; }) {

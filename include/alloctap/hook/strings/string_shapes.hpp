@@ -1,9 +1,9 @@
-/// Models of the memory functions: which ranges a call reads and writes.
+/// Models of the memory functions, which state the ranges that a call reads and writes.
 ///
 /// A model has a function type, `Signature`, and `touch(look, arguments...)`, which reports each
 /// range to a `StringAccessChecker`. `C` is a character type, or void for bytes. Models follow the
-/// C standard and POSIX. If a function may stop early at an unspecified point (memcmp), the whole
-/// range counts.
+/// C standard and POSIX. If a function may stop early at an unspecified point (memcmp), the model
+/// reports the whole range.
 #pragma once
 
 #include <algorithm>

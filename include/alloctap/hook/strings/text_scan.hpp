@@ -1,4 +1,4 @@
-/// String scans that call no function of the C library, which may be hooked.
+/// String scans that call no function of the C library, because those may be hooked.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,16 @@
 
 namespace alloctap {
 
-/// Start of a text: its length, and whether a terminator or stop character follows.
+/// Scanned start of a text: its length, and whether a terminator or stop character follows.
 struct TextPart {
   std::size_t length = 0;
   bool ended = false;
 };
 
-/// Keeps the compiler from replacing the loop by a call of memcpy, strlen or the like.
+/// Keeps the compiler from replacing the surrounding loop by a call of memcpy or strlen.
 ALLOCTAP_ALWAYS_INLINE void stay_a_loop() noexcept { ALLOCTAP_ASM volatile(""); }
 
-/// Scans up to the terminator, a character that `stops`, or `most` characters.
+/// Scans up to the terminator, a character for which `stops` returns true, or `most` characters.
 template <class Character, class Stops>
 [[nodiscard]] TextPart scan_text(const Character* text, std::size_t most, Stops stops) noexcept {
   for (std::size_t i = 0; i < most; ++i) {
@@ -47,7 +47,7 @@ template <class Character, class Fold>
   return {most, false};
 }
 
-/// Returns the index of the first match in the first `length` characters, or `length`.
+/// Returns the index of the first match of `needle` in the first `length` characters, or `length`.
 template <class Character>
 [[nodiscard]] std::size_t find_text(const Character* text, std::size_t length,
                                     const Character* needle, std::size_t needle_length) noexcept {

@@ -16,7 +16,7 @@ struct AsIs {
   }
 };
 
-/// Folds the case of ASCII letters.
+/// Maps ASCII letters to lower case.
 struct AsLowerCase {
   template <class C>
   C operator()(C c) const noexcept {
@@ -89,7 +89,7 @@ struct AppendsText {
 };
 
 /// Models strncmp and its relatives, which stop at the first difference under `Fold`. Locales other
-/// than "C" may fold more; then less is checked than is read.
+/// than "C" may fold more characters; the model then checks less than the call reads.
 template <class C, class Fold>
 struct ComparesTextsUpTo {
   using Signature = int(const C*, const C*, std::size_t);
@@ -168,7 +168,7 @@ struct FindsText {
   }
 };
 
-/// Models strcasestr. Case folding depends on the locale, so it checks only up to the first
+/// Models strcasestr. Case folding depends on the locale, so the model checks only up to the first
 /// possible match.
 template <class C>
 struct MeasuresBoth {
