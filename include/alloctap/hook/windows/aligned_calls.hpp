@@ -1,4 +1,4 @@
-/// Handlers for the aligned allocation functions of Windows' C libraries, if blocks are checked.
+/// Handlers for aligned allocation functions of Windows' C libraries, if blocks are checked.
 #pragma once
 
 #include <algorithm>
@@ -26,16 +26,16 @@ namespace alloctap {
 template <class Sink, std::size_t Library>
 class WindowsAlignedOriginals : public OriginalFunctions<WindowsAlignedOriginals<Sink, Library>> {
  public:
-  /// Returns true if all are redirected and the library is loaded.
+  /// Returns true if all functions are redirected and the library is loaded.
   static bool complete() noexcept { return complete_.load(std::memory_order_acquire); }
   static void set_complete(bool is) noexcept { complete_.store(is, std::memory_order_release); }
 
-  /// Returns the heap that the library allocates from. The library creates it in its DllMain.
+  /// Returns the heap that the library allocates from, which it creates in its DllMain.
   static HANDLE heap() noexcept {
     auto* const find = find_heap_.load(std::memory_order_acquire);
     return find == nullptr ? ::GetProcessHeap() : reinterpret_cast<HANDLE>(find());
   }
-  /// `find` is the address of the library's `_get_heap_handle`, or 0 if not exported.
+  /// `find` is the address of the library's `_get_heap_handle`, or 0 if it is not exported.
   static void set_find_heap(std::uintptr_t find) noexcept {
     find_heap_.store(reinterpret_cast<FindHeap*>(find), std::memory_order_release);
   }
@@ -47,13 +47,13 @@ class WindowsAlignedOriginals : public OriginalFunctions<WindowsAlignedOriginals
   static inline constinit std::atomic<bool> complete_{false};
 };
 
-/// Handlers of `WindowsAlignedFunctions` for a `CheckingSink`. They make the sink check the aligned
-/// block instead of the larger heap block around it. Blocks come from the process heap or lie
-/// beside a guard page.
+/// Handlers of `WindowsAlignedFunctions` for a `CheckingSink`. They check the aligned block instead
+/// of the larger heap block around it. Checked blocks lie in the process heap or beside a guard
+/// page.
 ///
-/// The library still serves blocks that the sink does not check, invalid arguments, aligned
-/// offsets, and requests without memory for checks. It also serves its own blocks: the word before
-/// them points to a known heap block. The heap hooks see all of them.
+/// The library still serves calls for unchecked blocks, invalid arguments, aligned offsets, and
+/// requests without memory for checks. It also serves its own blocks, recognized by the word before
+/// them, which points to a known heap block. The heap hooks see all blocks of the library.
 ///
 /// Run inside malloc, on any thread.
 template <class Sink, std::size_t Library>
@@ -100,7 +100,7 @@ struct WindowsAlignedCalls {
     return Blocks::Events::gone(::GetProcessHeap(), block, DeallocationKind::kAlignedFree, origin);
   }
 
-  /// Allocates a checked block, or calls `original(arguments...)` if that is not possible.
+  /// Allocates a checked block, or calls `original(arguments...)` if the block cannot be checked.
   template <class Original, class... Arguments>
   static void* allocate_for(const CallOrigin& origin, const AlignedRequest& request,
                             Original* original, Arguments... arguments) {
@@ -117,8 +117,8 @@ struct WindowsAlignedCalls {
     return serve();
   }
 
-  /// Makes the call fail in the library, by an impossible size, so that its errors are the usual
-  /// ones.
+  /// Calls `serve` unless the sink refuses the call. A refused call requests an impossible size
+  /// from the library, so that its errors are the library's.
   template <class Serve>
   static void* ask(const CallOrigin& origin, const AlignedRequest& request, Serve& serve) {
     constexpr std::size_t kMoreThanThereIs = std::size_t{1} << 60;
@@ -128,7 +128,7 @@ struct WindowsAlignedCalls {
     return Originals::template get<crt::AlignedMalloc>()(kMoreThanThereIs, request.alignment);
   }
 
-  /// Returns nullptr if the library should allocate the block.
+  /// Allocates a checked block. Returns nullptr if the library must allocate the block.
   static void* allocate_checked(const CallOrigin& origin, const AlignedRequest& request) {
     const ReentrancyGuard guard;
     const HANDLE heap = ::GetProcessHeap();
@@ -157,7 +157,7 @@ struct WindowsAlignedCalls {
         plan.bytes, wanted.alignment, [&](std::size_t bytes) { return original(heap, 0, bytes); });
   }
 
-  /// Frees an unchecked block: the library could not free it later. Returns nullptr.
+  /// Frees the unchecked `raw`, because the library could not free it later. Returns nullptr.
   static void* give_up(HANDLE heap, void* raw) noexcept {
     const os::ErrnoGuard preserve_error;
     static_cast<void>(Sink::forget_unchecked(raw));
@@ -176,7 +176,7 @@ struct WindowsAlignedCalls {
                                       .origin = origin});
   }
 
-  /// Returns kUnknown if the block is the library's.
+  /// Returns the sink's verdict on a reallocation; kUnknown if the library allocated the block.
   static BlockLookup look_at(const DeallocationEvent& gone) {
     const ReentrancyGuard guard;
     if (!guard.is_outermost()) return Sink::usable_size(gone.pointer);
@@ -186,7 +186,7 @@ struct WindowsAlignedCalls {
     return extent;
   }
 
-  /// Returns false if the block is the library's.
+  /// Returns false if the library must free the block; true if it was freed or refused.
   static bool release(const DeallocationEvent& gone) {
     const ReentrancyGuard guard;
     if (!guard.is_outermost()) return Blocks::release_inside(gone.pointer);
@@ -213,8 +213,8 @@ struct WindowsAlignedCalls {
     return block;
   }
 
-  /// Returns true if the library allocated the block: the word before it points to a heap block
-  /// that contains it. Returns false if the sink knows the block itself.
+  /// Returns true if the library allocated the block. Then the word before the block points to a
+  /// heap block that contains it. Returns false if the sink knows the block itself.
   static bool is_librarys(void* block) noexcept {
     if (Sink::usable_size(block).verdict == Verdict::kKnown) return false;
     const os::ErrnoGuard preserve_error;

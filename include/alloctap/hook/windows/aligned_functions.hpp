@@ -1,7 +1,7 @@
 /// Descriptions of the aligned allocation functions of Windows' C libraries.
 ///
-/// GCC's and Microsoft's aligned operators new and delete end in them. Arguments and error results:
-/// "_aligned_malloc" and related pages, C runtime library reference (Microsoft).
+/// GCC's and Microsoft's aligned operators new and delete call these functions. Arguments and error
+/// results: "_aligned_malloc" and related pages, C runtime library reference (Microsoft).
 #pragma once
 
 #include <algorithm>
@@ -18,16 +18,16 @@ namespace alloctap {
 /// Kind of function: selects the handler.
 enum class AlignedRole : std::uint8_t { kAllocate, kReallocate, kFree, kMeasure };
 
-/// What a call requests, in bytes.
+/// Arguments of a call, in bytes.
 struct AlignedRequest {
   std::size_t size = 0;
   std::size_t alignment = 0;
-  /// Offset of the byte to align.
+  /// Offset in the block of the byte that must be aligned.
   std::size_t offset = 0;
-  /// Whether the bytes after the old block's size must be zeroed.
+  /// Whether bytes beyond the old block's size must be zeroed.
   bool is_zeroed = false;
 
-  /// Returns the alignment that the functions apply, at least that of a pointer.
+  /// Returns the alignment that the library applies, which is at least that of a pointer.
   [[nodiscard]] std::size_t real_alignment() const noexcept {
     return std::max(alignment, sizeof(void*));
   }
@@ -37,8 +37,8 @@ struct AlignedRequest {
     return (alignment == 0 || std::has_single_bit(alignment)) && (offset == 0 || offset < size);
   }
 
-  /// Returns true if the arguments are valid and not too large, and the block's first byte is the
-  /// aligned one.
+  /// Returns true if the arguments are valid and not too large, and the block's first byte must be
+  /// aligned.
   [[nodiscard]] bool is_plain() const noexcept {
     return is_valid() && alignment <= kLargest && size <= kLargest &&
            offset % real_alignment() == 0;
@@ -131,13 +131,13 @@ struct AlignedMsize {
 
 }  // namespace crt
 
-/// A library may lack some, but must export malloc, free and offset_malloc.
+/// Functions to hook. A library may lack some, but must export malloc, free and offset_malloc.
 using WindowsAlignedFunctions =
     FunctionList<crt::AlignedMalloc, crt::AlignedFree, crt::AlignedOffsetMalloc,
                  crt::AlignedRealloc, crt::AlignedOffsetRealloc, crt::AlignedRecalloc,
                  crt::AlignedOffsetRecalloc, crt::AlignedMsize>;
 
-/// Libraries that export the functions, each its own.
+/// Libraries that export the functions. Each library has its own implementation.
 inline constexpr std::array<std::string_view, 2> kAlignedLibraries{"msvcrt.dll", "ucrtbase.dll"};
 
 }  // namespace alloctap

@@ -10,12 +10,12 @@
 
 namespace alloctap {
 
-/// The word before the memory holds its heap block's address, masked. Runs inside malloc.
+/// The word before the memory holds its heap block's address XOR `kMask`. Runs inside malloc.
 class WindowsAlignedMemory {
  public:
-  /// Allocates by `allocate(bytes)`, the heap's function, which aligns to 16. Returns nullptr if
-  /// that does. Requires that `bytes + alignment` does not overflow and that `alignment` is a power
-  /// of two.
+  /// Allocates by `allocate(bytes)`, the heap's function, whose blocks are 16-aligned. Returns
+  /// nullptr if `allocate` does. Requires that `bytes + alignment` does not overflow and that
+  /// `alignment` is a power of two.
   template <class Allocate>
   static void* allocate(std::size_t bytes, std::size_t alignment, Allocate&& allocate) {
     const std::size_t step = std::max(alignment, kGranule);
@@ -32,8 +32,8 @@ class WindowsAlignedMemory {
     return reinterpret_cast<void*>(word_before(begin) ^ kMask);
   }
 
-  /// Returns the word before `block`, or 0 if unreadable. In an aligned block of the C library, it
-  /// holds the address of the heap block around.
+  /// Returns the word before `block`, or 0 if it is unreadable. In an aligned block of the C
+  /// library, that word holds the address of the heap block around the aligned block.
   static std::uintptr_t librarys_word(const void* block) noexcept {
     constexpr std::uintptr_t kWord = sizeof(std::uintptr_t);
     const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(block) / kWord * kWord;

@@ -24,7 +24,7 @@
 
 namespace alloctap {
 
-/// Entry point of a patched function of one library; see `WindowsEntry`.
+/// Entry point of a patched function of the library at index `Library`; see `WindowsEntry`.
 template <class Function, class Sink, std::size_t Library,
           class Signature = typename Function::Signature>
 struct WindowsAlignedEntry;
@@ -46,9 +46,9 @@ struct WindowsAlignedEntry<Function, Sink, Library, Result(Arguments...)> {
   }
 };
 
-/// Patches each C library when it is loaded. Patches stay, because live checked blocks must be
-/// freed through them. All functions of a library or none: if one cannot be patched, the heap hooks
-/// check the larger blocks around its aligned blocks.
+/// Patches of each C library, made when it is loaded. Patches stay, because live checked blocks
+/// must be freed through them. If a function cannot be patched, its library is left unpatched: the
+/// heap hooks then check the larger blocks around its aligned blocks.
 class WindowsAlignedPatches {
  public:
   /// Requires the control lock and patched heap functions. Waits for the loader lock.
@@ -75,7 +75,7 @@ class WindowsAlignedPatches {
  private:
   using TakeUp = void (*)(std::size_t library, std::uintptr_t module);
 
-  /// Returns the index in `kAlignedLibraries`, or its size if not listed.
+  /// Returns the index in `kAlignedLibraries`, or its size if the library is not in it.
   static std::size_t library_at(std::string_view path) noexcept {
     const std::string_view name = path.substr(path.find_last_of('/') + 1);
     std::size_t i = 0;
@@ -83,7 +83,7 @@ class WindowsAlignedPatches {
     return i;
   }
 
-  /// Called with the loader lock held. Allocates from a heap, as the loader itself does then.
+  /// Runs with the loader lock held. Allocates from a heap, as the loader itself does meanwhile.
   static void on_notice(const os::ModuleNotice& notice) noexcept {
     const std::size_t library = library_at(notice.path);
     const TakeUp take_up = take_up_.load(std::memory_order_acquire);
@@ -92,7 +92,7 @@ class WindowsAlignedPatches {
     take_up(library, is_loaded ? notice.start : 0);
   }
 
-  /// `module` is 0 if the library was unloaded; it is not patched again when reloaded.
+  /// `module` is 0 if the library was unloaded. A reloaded library is not patched again.
   template <class Sink, std::size_t Library = 0>
   static void take_up(std::size_t library, std::uintptr_t module) {
     if constexpr (Library < kAlignedLibraries.size()) {
@@ -107,7 +107,7 @@ class WindowsAlignedPatches {
     }
   }
 
-  /// Returns false if an exported function cannot be patched, or a required one is missing.
+  /// Returns false if an exported function cannot be patched, or a required function is missing.
   template <class Sink, std::size_t Library>
   static bool prepare(std::uintptr_t module, WindowsPatchGroup& patches) {
     using Originals = WindowsAlignedOriginals<Sink, Library>;

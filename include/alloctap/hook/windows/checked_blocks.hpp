@@ -1,4 +1,4 @@
-/// Allocates and frees checked blocks in Windows heaps.
+/// Allocates and frees checked blocks in Windows heaps. Runs inside malloc.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace alloctap {
 
-/// Building blocks of the handlers of `WindowsCheckedCalls`. All run inside malloc and preserve
-/// GetLastError, except what the heap itself sets.
+/// Helpers of `WindowsCheckedCalls`. They run inside malloc and preserve GetLastError, except for
+/// errors that the heap itself sets.
 template <class Originals, class Sink>
 struct WindowsCheckedBlocks {
   using Events = WindowsHeapEvents<Sink>;
@@ -36,7 +36,7 @@ struct WindowsCheckedBlocks {
     return block;
   }
 
-  /// Falls back to an unchecked block if there is no memory for red zones.
+  /// Allocates a checked block, or an unchecked one if there is no memory for red zones.
   static void* allocate_checked(const Call& call, SIZE_T bytes) {
     const AllocationRequest wanted{
         .size = bytes, .has_content = (call.flags & HEAP_ZERO_MEMORY) != 0, .heap = {call.heap}};
@@ -79,7 +79,7 @@ struct WindowsCheckedBlocks {
     Originals::template get<ntdll::RtlFreeHeap>()(plan.heap.value, 0, block);
   }
 
-  /// Handles a nested call. Returns true if `block` was checked, and is now freed or refused.
+  /// Handles a nested call. Returns true if `block` was checked; it is then freed or refused.
   static bool release_inside(void* block) noexcept {
     const os::ErrnoGuard preserve_error;
     const ReleasePlan plan = Sink::release_unchecked(block);
@@ -113,7 +113,7 @@ struct WindowsCheckedBlocks {
   static void on_heap_gone(HANDLE heap) noexcept { unserialized_.remove(heap); }
 
  private:
-  /// Undoes the call's side effects if the heap raises an exception.
+  /// Cleanup that undoes the call's side effects if the heap raises an exception.
   struct Unwinding : os::CallCleanup {
     explicit Unwinding(const ReentrancyGuard& entered, const BlockPlan* made = nullptr) noexcept
         : CallCleanup{&clean_up}, guard(entered), plan(made) {}

@@ -1,4 +1,4 @@
-/// Handlers for Windows heap calls whose blocks have red zones, guard pages or a quarantine.
+/// Handlers for Windows heap calls if blocks have red zones, guard pages or a quarantine.
 #pragma once
 
 #include <algorithm>
@@ -19,16 +19,16 @@ namespace alloctap {
 
 /// Handlers of `WindowsHeapCalls` for a `CheckingSink`. The sink chooses the size of each block,
 /// the offset of the program's bytes in it, and which frees reach the heap. Blocks are checked once
-/// `Originals::checking()` is true, even while nothing is recorded.
+/// `Originals::checking()` is true, even while no tracker records. Run inside malloc.
 ///
-/// A block from before is recognized when freed: the sink does not know it, and RtlValidateHeap
-/// accepts it. Blocks with a user value or flags (movable LocalAlloc and GlobalAlloc memory) are
-/// not checked, because the system reads them directly. Nor are blocks of heaps or calls with
-/// HEAP_NO_SERIALIZE, because another thread may free a quarantined block.
+/// Older blocks are recognized when freed, because the sink does not know them and RtlValidateHeap
+/// accepts them. Blocks with a user value or flags (movable LocalAlloc and GlobalAlloc memory) are
+/// not checked, because the system reads them directly. Blocks of heaps or calls with
+/// HEAP_NO_SERIALIZE are not checked, because another thread may free a quarantined block.
 ///
 /// A reallocation is an allocation, a copy and a free. With HEAP_REALLOC_IN_PLACE_ONLY it shrinks a
 /// block in place and never grows it. Refused calls return null or false with
-/// ERROR_INVALID_PARAMETER. A block passed to the wrong heap is freed in its own.
+/// ERROR_INVALID_PARAMETER. A block passed to the wrong heap is freed in its own heap.
 template <class Originals, class Sink>
 struct WindowsCheckedCalls {
   using Blocks = WindowsCheckedBlocks<Originals, Sink>;
@@ -99,7 +99,7 @@ struct WindowsCheckedCalls {
 
   static void on_heap_made(HANDLE heap, ULONG flags) noexcept { Blocks::on_heap_made(heap, flags); }
 
-  /// Ends all blocks of the heap, quarantined ones included.
+  /// Ends all blocks of the heap, including quarantined blocks.
   static void before_heap_goes(const ReentrancyGuard& guard, const CallOrigin& origin,
                                HANDLE heap) noexcept {
     if (heap == nullptr || os::is_process_heap(heap)) return;
@@ -118,8 +118,8 @@ struct WindowsCheckedCalls {
   }
 
  private:
-  /// Answers for a block beside a guard page, unknown to any heap: valid, without user value or
-  /// flags.
+  /// Returns what a heap would return for a valid block without user value or flags. Used for a
+  /// block beside a guard page, which no heap knows.
   template <class Function, class... Rest>
   static ULONG_PTR look_at_placed([[maybe_unused]] Rest... rest) noexcept {
     if constexpr (std::is_same_v<Function, ntdll::RtlGetUserInfoHeap>) {
@@ -132,7 +132,7 @@ struct WindowsCheckedCalls {
            std::is_same_v<Function, ntdll::RtlGetUserInfoHeap>;
   }
 
-  /// Handles a nested call: moves a checked block to an unchecked one.
+  /// Handles a nested call, which moves a checked block to an unchecked one.
   static void* reallocate_inside(const Call& call, void* old, SIZE_T bytes) {
     const BlockLookup extent = Sink::usable_size(old);
     if (extent.verdict != BlockLookup::Verdict::kKnown) {
@@ -179,9 +179,9 @@ struct WindowsCheckedCalls {
     return block;
   }
 
-  /// Shrinks a block: ends it and begins another at its address. A block that must grow, or lies
-  /// beside a guard page, fails like one without room behind it. Makes the heap fail by an
-  /// impossible size.
+  /// Shrinks a block in place: ends the block and begins another at its address. Fails, like a heap
+  /// without room behind the block, if the block must grow or lies beside a guard page. To fail so,
+  /// it requests an impossible size from the heap.
   static void* resize(const Call& call, const DeallocationEvent& gone, const BlockLookup& extent,
                       SIZE_T bytes) {
     constexpr SIZE_T kMoreThanThereIs = SIZE_T{1} << 60;

@@ -1,8 +1,8 @@
 /// Entry points that patched slots and patched functions of ntdll.dll lead to.
 ///
 /// For each function of `WindowsFunctionsFor<Sink>`, a backend sets the original in
-/// `WindowsOriginals<Sink>` and installs `WindowsEntry<Function, Sink>::call`. Then it calls
-/// `begin_checking()` for a `CheckingSink`, whose entries stay for ever, and `set_recording(true)`.
+/// `WindowsOriginals<Sink>` and installs `WindowsEntry<Function, Sink>::call`. A `CheckingSink`
+/// needs `begin_checking()` next; entries then stay for ever. Last comes `set_recording(true)`.
 #pragma once
 
 #include <type_traits>
@@ -17,15 +17,15 @@
 
 namespace alloctap {
 
-/// Functions to hook for a sink.
+/// Functions that a backend must hook for `Sink`.
 template <EventSink Sink>
 using WindowsFunctionsFor =
     std::conditional_t<CheckingSink<Sink>, JoinedFunctions<WindowsFunctions, WindowsBlockFunctions>,
                        WindowsFunctions>;
 
-/// `call` has the signature of `Function`, reports the call to `Sink` and calls the original. It
-/// replaces the original, so its caller is the program, or a system library that the program
-/// called. Runs inside malloc, and under any lock of the program, the loader lock included.
+/// Entry point: `call` has the signature of `Function`, reports to `Sink` and calls the original.
+/// It replaces the original, so its caller is the program or a system library that the program
+/// called. Runs inside malloc, and under any lock of the program, including the loader lock.
 template <class Function, EventSink Sink, class Signature = typename Function::Signature>
 struct WindowsEntry;
 

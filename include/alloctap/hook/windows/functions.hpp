@@ -1,9 +1,9 @@
 /// Descriptions of the functions of ntdll.dll that allocate and free heap blocks, pages and views.
 ///
-/// All allocation APIs of kernel32, kernelbase, ucrtbase and combase end in them. HeapAlloc,
-/// HeapReAlloc, HeapFree, GlobalAlloc, LocalAlloc, CoTaskMemAlloc, and malloc and operator new of
-/// any C library end in Rtl functions. VirtualAlloc(Ex) and MapViewOfFile(Ex) end in Nt functions.
-/// Arguments: "Windows Driver Kit", with `Zw` for `Nt`.
+/// All allocation APIs of kernel32, kernelbase, ucrtbase and combase call these functions.
+/// HeapAlloc, HeapReAlloc, HeapFree, GlobalAlloc, LocalAlloc, CoTaskMemAlloc, and malloc and
+/// operator new of any C library call Rtl functions. VirtualAlloc(Ex) and MapViewOfFile(Ex) call Nt
+/// functions. Arguments: "Windows Driver Kit", with `Zw` for `Nt`.
 #pragma once
 
 #include <cstddef>
@@ -29,12 +29,12 @@ enum class WindowsRole : std::uint8_t {
   kUnmapView,
 };
 
-/// Where a call stores the address and size in bytes of the pages that it allocated.
+/// Variables in which a call stores the address and size in bytes of the allocated pages.
 struct PagesRequest {
   HANDLE process = nullptr;
   void** address = nullptr;
   SIZE_T* bytes = nullptr;
-  /// False if address space is only reserved.
+  /// False if the call only reserves address space.
   bool is_memory = true;
 };
 
@@ -52,7 +52,7 @@ struct RtlReAllocateHeap {
   using Signature = void*(HANDLE heap, ULONG flags, void* block, SIZE_T bytes);
 };
 
-/// Returns a BOOLEAN on some systems and a ULONG on others, so all bits are passed on.
+/// The result is a BOOLEAN on some systems and a ULONG on others, so all bits are passed on.
 struct RtlFreeHeap {
   static constexpr const char* name = "RtlFreeHeap";
   static constexpr WindowsRole role = WindowsRole::kFreeBlock;
@@ -78,7 +78,7 @@ struct RtlSizeHeap {
   using Signature = SIZE_T(HANDLE heap, ULONG flags, const void* block);
 };
 
-/// All bits of the result are passed on, as for `RtlFreeHeap`.
+/// The result is a BOOLEAN on some systems and a ULONG on others, so all bits are passed on.
 struct RtlValidateHeap {
   static constexpr const char* name = "RtlValidateHeap";
   static constexpr WindowsRole role = WindowsRole::kLookAtBlock;
@@ -170,7 +170,7 @@ struct NtUnmapViewOfSectionEx {
 
 }  // namespace ntdll
 
-/// Functions that allocate and free. Some Windows versions lack those that end in Ex.
+/// Functions that allocate and free. Some Windows versions lack the ones that end in Ex.
 using WindowsFunctions =
     FunctionList<ntdll::RtlAllocateHeap, ntdll::RtlReAllocateHeap, ntdll::RtlFreeHeap,
                  ntdll::RtlCreateHeap, ntdll::RtlDestroyHeap, ntdll::NtAllocateVirtualMemory,
@@ -178,7 +178,7 @@ using WindowsFunctions =
                  ntdll::NtMapViewOfSection, ntdll::NtMapViewOfSectionEx,
                  ntdll::NtUnmapViewOfSection, ntdll::NtUnmapViewOfSectionEx>;
 
-/// Functions that take a block's address, which differs from the heap's if it is checked.
+/// Functions that take a block's address. The address of a checked block differs from the heap's.
 using WindowsBlockFunctions =
     FunctionList<ntdll::RtlSizeHeap, ntdll::RtlValidateHeap, ntdll::RtlGetUserInfoHeap,
                  ntdll::RtlSetUserValueHeap, ntdll::RtlSetUserFlagsHeap>;

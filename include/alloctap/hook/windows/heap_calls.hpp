@@ -20,12 +20,12 @@
 
 namespace alloctap {
 
-/// Handlers of the Rtl functions of ntdll.dll, in the order of `CallWrapper`: allocations are
-/// reported after the real call, frees before it.
+/// Handlers of the Rtl functions of ntdll.dll. They report allocations after the real call, and
+/// frees before it.
 ///
 /// Arguments, results and GetLastError are unchanged. Nested calls, such as the heap's own for
-/// pages, are not reported. Blocks of malloc and operator new arrive here too. For a
-/// `CheckingSink`, `WindowsCheckedCalls` lays out the blocks. `Originals` is that of `CallWrapper`.
+/// pages, are not reported. Blocks of malloc and new arrive here too. With a `CheckingSink`,
+/// `WindowsCheckedCalls` lays out blocks. `Originals`: see `CallWrapper`. Run inside malloc.
 template <class Originals, EventSink Sink>
 struct WindowsHeapCalls {
   template <class Function>
@@ -45,7 +45,7 @@ struct WindowsHeapCalls {
     return block;
   }
 
-  /// A null result always means that the old block lives on, whatever the size.
+  /// Reallocates a block. A null result means that the old block is still live, even for size 0.
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static void* reallocate(const CallOrigin& origin, HANDLE heap, ULONG flags,
                                                  void* old, SIZE_T bytes) {
@@ -88,7 +88,7 @@ struct WindowsHeapCalls {
     return freed;
   }
 
-  /// The heap's pages are not reported as the program's mapping.
+  /// Creates a heap, whose pages are not reported as the program's mapping.
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static HANDLE make_heap(ULONG flags, Arguments... arguments) {
     const ReentrancyGuard guard;
@@ -109,15 +109,15 @@ struct WindowsHeapCalls {
       const os::ErrnoGuard preserve_error;
       os::visit_heap_blocks(
           heap, [&](void* block, SIZE_T) { Events::report_deallocation(heap, block, origin); });
-      // Begins a timing that never ends, so that the sink does not wait for the last free's
-      // duration.
+      // Begins a timing that never ends, because otherwise the sink would wait for the duration of
+      // the last free.
       if constexpr (TimingSink<Sink>) CallTimer<Sink>().begin(AllocatorCall::kFree, 0);
     }
     const std::lock_guard not_while_noting(PreexistingBlocks::lock());
     return Originals::template get<Function>()(heap);
   }
 
-  /// Used for a `CheckingSink` only.
+  /// Returns the block's usable size. Hooked only with a `CheckingSink`.
   ALLOCTAP_ALWAYS_INLINE static SIZE_T measure(HANDLE heap, ULONG flags, const void* block) {
     return Checked::measure(heap, flags, block);
   }
@@ -131,7 +131,7 @@ struct WindowsHeapCalls {
   using Checked = WindowsCheckedCalls<Originals, Sink>;
   using Events = WindowsHeapEvents<Sink>;
 
-  /// Undoes a call that raises an exception: with HEAP_GENERATE_EXCEPTIONS, failing calls do.
+  /// Undoes a call's side effects if it raises an exception (HEAP_GENERATE_EXCEPTIONS).
   struct Unwinding : os::CallCleanup {
     explicit Unwinding(const ReentrancyGuard& entered) noexcept
         : CallCleanup{&clean_up}, guard(entered) {}

@@ -8,8 +8,8 @@
 
 namespace alloctap {
 
-/// Blocks of malloc, operator new and HeapAlloc cannot be distinguished: all have `kMalloc` and the
-/// heap's handle. GetLastError is preserved. Runs inside malloc.
+/// Events for `Sink`. Blocks of malloc, operator new and HeapAlloc cannot be distinguished, so all
+/// have `kMalloc` and the heap's handle. GetLastError is preserved. Runs inside malloc.
 template <EventSink Sink>
 struct WindowsHeapEvents {
   ALLOCTAP_ALWAYS_INLINE static void report_allocation(

@@ -26,22 +26,22 @@ namespace alloctap {
 
 struct ImportModuleReport {
   std::string path;
-  /// Slots that lead to the tracker.
+  /// Number of slots that lead to the tracker.
   std::uint32_t hooked = 0;
-  /// Slots named like a hooked function that do not lead to the tracker.
+  /// Number of slots that are named like a hooked function but do not lead to the tracker.
   std::uint32_t skipped = 0;
-  /// Why slots were skipped, or none is hooked; empty if all are hooked.
+  /// Why slots were skipped, or why no slot is hooked; empty if all slots are hooked.
   std::string why;
 };
 
 struct ImportReport {
   std::vector<ImportModuleReport> modules;
-  /// What is hooked late or not at all.
+  /// Warnings about slots and modules that are hooked late or not at all.
   std::vector<std::string> warnings;
   std::uint32_t hooked_slots = 0;
 };
 
-/// Result of a walk for one module. Does not own the path.
+/// Result of a walk for one module. Does not own `path`.
 struct ImportModule {
   std::string_view path;
   ImportCounts counts;
@@ -60,7 +60,7 @@ struct ImportModule {
   return why;
 }
 
-/// `modules` is the result of a finished walk. Allocates.
+/// Returns a report on `modules`, the result of a finished walk. Allocates.
 [[nodiscard]] inline ImportReport make_import_report(const ArenaArray<ImportModule>& modules) {
   ImportReport report;
   for (const ImportModule& module : modules) {
@@ -76,15 +76,15 @@ struct ImportModule {
 
 /// The part of `WindowsImportHook` that does not depend on the sink.
 ///
-/// Lock order: the loader lock, then the walk's own. Walks run inside the loader's module list or
-/// its load notification. Memory comes from the tracker's arena, because the thread that holds the
-/// loader lock may wait for a heap.
+/// Lock order: the loader lock, then the walk's own. A walk runs while the loader lists its
+/// modules, or in a load notification. Memory is allocated in the tracker's arena, because a thread
+/// that holds the loader lock may have to wait for a heap.
 class WindowsImportEngine {
  public:
-  /// Returns the functions to hook. The backend fills it before `install`; it is kept.
+  /// Returns the functions to hook. The backend fills the table before `install`.
   static PltTargets& targets() noexcept { return targets_; }
 
-  /// Requires the control lock. Waits for the loader lock.
+  /// Hooks all modules. Requires the control lock. Waits for the loader lock.
   static Status install() {
     if (!os::pin_module(reinterpret_cast<const void*>(&refresh))) {
       return Status::failed_precondition(
@@ -104,7 +104,7 @@ class WindowsImportEngine {
     return Status::failed_precondition(why_nothing(walk));
   }
 
-  /// Hooks slots and modules bound or loaded since the last walk. Waits for the loader lock.
+  /// Hooks slots bound and modules loaded since the last walk. Waits for the loader lock.
   static void refresh() noexcept {
     if (!active_.load(std::memory_order_acquire)) return;
     const ReentrancyGuard guard;
@@ -131,7 +131,7 @@ class WindowsImportEngine {
   }
 
  private:
-  /// Result of a walk. Paths are the loader's, in UTF-8.
+  /// Result of a walk. Its paths are the loader's, in UTF-8.
   struct Walk {
     ArenaArray<ImportModule> modules;
     TextPool paths;
@@ -161,9 +161,9 @@ class WindowsImportEngine {
     return walk;
   }
 
-  /// Hooks a module before its DllMain runs. Wine, and as far as known Windows, bind its imports
-  /// before the load notification, although the documentation says the opposite. Slots not bound
-  /// yet are hooked when LoadLibrary returns.
+  /// Hooks a module before its DllMain runs. Wine, and as far as known Windows, bind the module's
+  /// imports before the load notification, although the documentation says the opposite. Slots that
+  /// are not bound yet are hooked when LoadLibrary returns.
   static void hook_new_module(const os::ModuleNotice& notice) noexcept {
     if (notice.what != os::ModuleNotice::What::kLoaded) return;
     const ReentrancyGuard guard;

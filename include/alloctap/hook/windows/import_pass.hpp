@@ -21,21 +21,21 @@ namespace alloctap {
 
 enum class ImportAction : std::uint8_t { kHook, kUnhook, kLook };
 
-/// Slots of one module that match a hooked function by value or name.
+/// Numbers of slots of one module that match a hooked function by value or name.
 struct ImportCounts {
-  /// Slots that hold a handler.
+  /// Number of slots that hold a handler.
   std::uint32_t hooked = 0;
-  /// Slots named like a hooked function that hold another address: another tool's.
+  /// Number of slots with a hooked function's name that hold another address, such as a tool's.
   std::uint32_t foreign = 0;
-  /// Delay-loaded slots that are not bound yet.
+  /// Number of delay-loaded slots that are not bound yet.
   std::uint32_t unbound = 0;
-  /// Slots that could not be written.
+  /// Number of slots that could not be written.
   std::uint32_t refused = 0;
 };
 
-/// Changes slots by value: a function's address becomes its handler, or a handler the function's
-/// address. Needs no state per module, so none becomes stale. Thread-safe; allocates nothing, does
-/// not ask the loader.
+/// Walk that changes slots by value: a function's address becomes its handler, or a handler the
+/// function's address. So it needs no state per module, which could become stale. Thread-safe;
+/// allocates nothing and does not call the loader.
 class ImportPass {
  public:
   ImportPass(std::span<const PltTarget> targets, ImportAction action) noexcept
@@ -43,7 +43,7 @@ class ImportPass {
 
   /// Requires the loader lock, or a module that cannot be unloaded. Serialized by `lock_`, because
   /// each store restores the page's protection. `lock_` is acquired inside the loader lock, never
-  /// around it. Hooks nothing if `wanted` is false once locked.
+  /// around it. Hooks nothing if `wanted` is false once `lock_` is held.
   ImportCounts run(std::uintptr_t start, const std::atomic<bool>& wanted) const noexcept {
     const std::lock_guard hold(lock_);
     ImportCounts counts;

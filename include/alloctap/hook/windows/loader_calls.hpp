@@ -12,7 +12,7 @@
 
 namespace alloctap {
 
-/// What the hooked loader functions call besides the originals.
+/// Functions that the handlers call in addition to the originals.
 struct WindowsLoaderCallbacks {
   /// Returns the handler of the function at `address`, or `address` if it is not hooked.
   std::uintptr_t (*handler_of)(std::uintptr_t address) noexcept = nullptr;
@@ -20,17 +20,17 @@ struct WindowsLoaderCallbacks {
   void (*loaded)() noexcept = nullptr;
 };
 
-/// Handlers of LdrLoadDll, in which LoadLibrary ends, and of GetProcAddress:
-/// LdrGetProcedureAddressForCaller on Windows 10 and 11, elsewhere LdrGetProcedureAddress. Calls by
-/// the tracker pass through.
+/// Handlers of LdrLoadDll, which LoadLibrary calls, and of the function that GetProcAddress calls.
+/// That is LdrGetProcedureAddressForCaller on Windows 10 and 11, elsewhere LdrGetProcedureAddress.
+/// Calls by the tracker pass through.
 class WindowsLoaderCalls {
  public:
-  /// `callbacks` must have static storage duration. With nullptr, all calls pass through.
+  /// `callbacks` must have static storage duration. If it is nullptr, all calls pass through.
   static void set(const WindowsLoaderCallbacks* callbacks) noexcept {
     callbacks_.store(callbacks, std::memory_order_release);
   }
 
-  /// Returns false if `targets` is full.
+  /// Adds the loader's functions to `targets`. Returns false if `targets` is full.
   [[nodiscard]] static bool add_to(PltTargets& targets) noexcept {
     return targets.add(describe<load_>("LdrLoadDll", &load)) &&
            targets.add(describe<find_>("LdrGetProcedureAddress", &find)) &&
@@ -49,7 +49,7 @@ class WindowsLoaderCalls {
     return is_own ? nullptr : callbacks_.load(std::memory_order_acquire);
   }
 
-  /// Holds no `ReentrancyGuard`: what the module's DllMain does is the program's.
+  /// Holds no `ReentrancyGuard`, because allocations in the module's DllMain are the program's.
   ALLOCTAP_NOINLINE static NTSTATUS load(void* path, ULONG* characteristics, const void* name,
                                          void** module) {
     const NTSTATUS status = original<Load>(load_)(path, characteristics, name, module);

@@ -15,12 +15,12 @@
 namespace alloctap {
 
 /// Handlers of `WindowsLocalFunctions` for a `CheckingSink`. They allocate and free fixed memory in
-/// the process heap, like HeapAlloc and HeapFree. The system's functions may give it a user value
-/// (Wine does), which prevents checks. They also hide frees of invalid blocks from the heap.
+/// the process heap, like HeapAlloc and HeapFree. The system's functions may give fixed memory a
+/// user value (Wine does), which prevents checks, and they hide bad frees from the heap.
 ///
-/// Movable memory, and blocks unknown to the sink, pass to the system. A bad free returns the
-/// handle, a bad reallocation null, with ERROR_INVALID_HANDLE. LMEM_MODIFY has no effect on fixed
-/// memory. Without LMEM_MOVEABLE, a reallocation shrinks it in place and never grows it.
+/// Calls with movable memory, or with blocks unknown to the sink, pass to the system. A bad free
+/// returns the handle and a bad reallocation null, both with ERROR_INVALID_HANDLE. LMEM_MODIFY has
+/// no effect on fixed memory. Without LMEM_MOVEABLE, it shrinks in place and never grows.
 ///
 /// `Originals` is that of `WindowsCheckedCalls`, with the originals of `WindowsLocalFunctions`. Run
 /// inside malloc, on any thread.
@@ -30,7 +30,7 @@ struct WindowsLocalCalls {
   using Blocks = WindowsCheckedBlocks<Originals, Sink>;
   using Verdict = BlockLookup::Verdict;
 
-  /// Call once all functions are redirected. Cannot be undone.
+  /// Makes the handlers active. Call once all functions are redirected. Cannot be undone.
   static void begin() noexcept { is_complete_.store(true, std::memory_order_release); }
 
   template <class Function>
@@ -93,7 +93,7 @@ struct WindowsLocalCalls {
     return Originals::checking() && is_complete_.load(std::memory_order_acquire);
   }
 
-  /// Returns true for null, for a handle of movable memory, or while not active.
+  /// Returns true for null, for a handle of movable memory, or while the handlers are not active.
   static bool is_systems(HLOCAL handle) noexcept {
     if (handle == nullptr || !is_active()) return true;
     if (!is_like_movable(handle)) return false;
@@ -106,7 +106,7 @@ struct WindowsLocalCalls {
     return Blocks::Events::gone(::GetProcessHeap(), block, kind, origin);
   }
 
-  /// Registers an unknown block as unchecked, because the heap's function asks for it next.
+  /// Registers an unknown block as unchecked, because the system passes it to a heap hook next.
   static Verdict look_at(const DeallocationEvent& gone) noexcept {
     const ReentrancyGuard guard;
     if (!guard.is_outermost()) return Sink::usable_size(gone.pointer).verdict;

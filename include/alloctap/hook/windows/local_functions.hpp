@@ -21,28 +21,28 @@ enum class LocalRole : std::uint8_t {
   kFind,  // from a handle to its memory or back; both are equal for fixed memory
 };
 
-/// Flags of a call; both families use equal values.
+/// Flags of a call. Both families use equal values.
 struct LocalFlagsOf {
   UINT flags = 0;
 
-  /// Returns true if the call requests movable memory, by handle.
+  /// Returns true if the call requests movable memory, which has a handle.
   [[nodiscard]] bool is_movable() const noexcept { return (flags & LMEM_MOVEABLE) != 0; }
-  /// Returns true if a reallocation changes attributes, not the size.
+  /// Returns true if a reallocation changes attributes instead of the size.
   [[nodiscard]] bool modifies() const noexcept { return (flags & LMEM_MODIFY) != 0; }
   /// Returns true if a reallocation is valid for movable memory only.
   [[nodiscard]] bool is_discardable() const noexcept { return (flags & LMEM_DISCARDABLE) != 0; }
 
-  /// Returns the heap's flags to allocate fixed memory.
+  /// Returns the heap flags of an allocation of fixed memory.
   [[nodiscard]] ULONG to_allocate() const noexcept {
     return (flags & LMEM_ZEROINIT) != 0 ? HEAP_ZERO_MEMORY : 0;
   }
-  /// Returns the heap's flags to reallocate fixed memory, which may move with LMEM_MOVEABLE.
+  /// Returns the heap flags to reallocate fixed memory. Only LMEM_MOVEABLE lets it move.
   [[nodiscard]] ULONG to_reallocate() const noexcept {
     return to_allocate() | (is_movable() ? 0U : HEAP_REALLOC_IN_PLACE_ONLY);
   }
 };
 
-/// Returns true if `handle` may be one of movable memory: its alignment is not that of heap blocks.
+/// Returns true if `handle` may be of movable memory, because heap blocks are aligned otherwise.
 [[nodiscard]] inline bool is_like_movable(HLOCAL handle) noexcept {
   return (reinterpret_cast<std::uintptr_t>(handle) & sizeof(void*)) != 0;
 }
@@ -68,14 +68,14 @@ struct LocalFree {
   using Signature = HLOCAL(HLOCAL handle);
 };
 
-/// Accesses the first byte, even of an empty block.
+/// The system's function accesses the first byte, even of an empty block.
 struct LocalLock {
   static constexpr const char* name = "LocalLock";
   static constexpr LocalRole role = LocalRole::kFind;
   using Signature = void*(HLOCAL handle);
 };
 
-/// Reads the user value that Wine gives fixed memory.
+/// Wine's function reads the user value that Wine gives fixed memory.
 struct LocalHandle {
   static constexpr const char* name = "LocalHandle";
   static constexpr LocalRole role = LocalRole::kFind;
@@ -102,14 +102,14 @@ struct GlobalFree {
   using Signature = HGLOBAL(HGLOBAL handle);
 };
 
-/// Behaves like `LocalLock`.
+/// See `LocalLock`.
 struct GlobalLock {
   static constexpr const char* name = "GlobalLock";
   static constexpr LocalRole role = LocalRole::kFind;
   using Signature = void*(HGLOBAL handle);
 };
 
-/// Behaves like `LocalHandle`.
+/// See `LocalHandle`.
 struct GlobalHandle {
   static constexpr const char* name = "GlobalHandle";
   static constexpr LocalRole role = LocalRole::kFind;
@@ -118,14 +118,14 @@ struct GlobalHandle {
 
 }  // namespace kernel
 
-/// Exported by every Windows. The families' other functions use the heap's.
+/// Functions that every Windows exports. The families' other functions call heap functions.
 using WindowsLocalFunctions =
     FunctionList<kernel::LocalAlloc, kernel::LocalReAlloc, kernel::LocalFree, kernel::LocalLock,
                  kernel::LocalHandle, kernel::GlobalAlloc, kernel::GlobalReAlloc,
                  kernel::GlobalFree, kernel::GlobalLock, kernel::GlobalHandle>;
 
-/// Libraries that export the functions. kernel32.dll alone has some; its others forward to
-/// kernelbase.dll.
+/// Libraries that export the functions. Some functions exist only in kernel32.dll; its others
+/// forward to kernelbase.dll.
 inline constexpr std::array kLocalLibraries{L"kernelbase.dll", L"kernel32.dll"};
 
 }  // namespace alloctap

@@ -38,9 +38,9 @@ struct WindowsLocalEntry<Function, Sink, Result(Arguments...)> {
   }
 };
 
-/// Patches the functions for ever: their libraries are never unloaded, and live checked blocks must
-/// be freed through them. All or none: if one cannot be patched, the heap hooks check what the
-/// system allocates.
+/// Patches of the functions. They stay for ever, because live checked blocks must be freed through
+/// them; the libraries are never unloaded. All functions are patched, or no function is. If one
+/// cannot be patched, the heap hooks check the heap blocks that the system allocates.
 class WindowsLocalPatches {
  public:
   /// Requires the control lock and patched heap functions. Waits for the loader lock.
@@ -72,7 +72,7 @@ class WindowsLocalPatches {
     return has_all;
   }
 
-  /// Returns 0 if no library exports it.
+  /// Returns the function's address, or 0 if no library exports it.
   static std::uintptr_t find(const char* name) noexcept {
     for (const wchar_t* library : kLocalLibraries) {
       const auto module = reinterpret_cast<std::uintptr_t>(::GetModuleHandleW(library));

@@ -9,8 +9,9 @@
 
 namespace alloctap {
 
-/// Heaps created with HEAP_NO_SERIALIZE since the hook was installed. Only the program knows when
-/// they may be called. Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
+/// Heaps created with HEAP_NO_SERIALIZE since the hook was installed. Their blocks are not checked,
+/// because only the program knows when such a heap may be called. Thread-safe; runs inside malloc.
+/// Constant-initialized, never destroyed.
 class NoSerializeHeaps {
  public:
   constexpr NoSerializeHeaps() noexcept = default;

@@ -8,16 +8,16 @@
 
 namespace alloctap {
 
-/// Also holds what hooked calls must do. Thread-safe; readable inside malloc.
+/// Originals, and flags that control their handlers. Thread-safe; readable inside malloc.
 template <EventSink Sink>
 class WindowsOriginals : public OriginalFunctions<WindowsOriginals<Sink>> {
  public:
-  /// Returns true while a tracker records. Otherwise entries pass calls through.
+  /// Returns true while a tracker records. Otherwise handlers report nothing.
   static bool recording() noexcept { return recording_.load(std::memory_order_acquire); }
   static void set_recording(bool on) noexcept { recording_.store(on, std::memory_order_release); }
 
-  /// Returns true if a `CheckingSink` checks blocks: from the moment all entries are installed, for
-  /// ever. Live blocks may begin inside a heap block, and must be freed through the hook.
+  /// Returns true if a `CheckingSink` checks blocks. This begins when all entries are installed and
+  /// never ends. Live blocks may begin inside a heap block, and must be freed through the hook.
   static bool checking() noexcept { return checking_.load(std::memory_order_acquire); }
   static void begin_checking() noexcept { checking_.store(true, std::memory_order_release); }
 

@@ -10,20 +10,20 @@
 
 namespace alloctap {
 
-/// Handlers of the Nt functions of ntdll.dll.
+/// Handlers of the Nt functions of ntdll.dll. Run inside malloc.
 ///
 /// A mapping is committed memory. MEM_COMMIT reports the pages that the call named, rounded as the
-/// system did, even if another call reserved them. Pages that were committed before then belong to
+/// system did, even if another call reserved them. Pages that were already committed then belong to
 /// the last call. MEM_RESERVE alone reports nothing. MEM_DECOMMIT and MEM_RELEASE end the mappings
-/// in their range. A view is reported with its full length as the system returns it, even if
-/// nothing is committed yet (SEC_RESERVE).
+/// in their range. A view is reported with the full length that the system returns, even if nothing
+/// is committed yet (SEC_RESERVE).
 ///
 /// Calls that fail, are nested, or concern other processes are not reported. Arguments, results and
-/// GetLastError are unchanged. `Originals` is that of `CallWrapper`.
+/// GetLastError are unchanged. `Originals`: see `CallWrapper`.
 template <class Originals, EventSink Sink>
 struct WindowsPageCalls {
-  /// Handles NtAllocateVirtualMemory, NtMapViewOfSection and their Ex variants. Wine 8 returns
-  /// success with a null address for sizes beyond the address space.
+  /// Handles NtAllocateVirtualMemory, NtMapViewOfSection and their Ex variants. Ignores null
+  /// addresses, because Wine 8 returns them with success for sizes beyond the address space.
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static NTSTATUS map(const CallOrigin& origin, Arguments... arguments) {
     const ReentrancyGuard guard;
@@ -68,7 +68,7 @@ struct WindowsPageCalls {
     return os::is_this_process(process);
   }
 
-  /// Success codes other than 0 exist, such as for an image that was relocated.
+  /// Success codes other than 0 exist, for example for an image that was relocated.
   static bool succeeded(NTSTATUS status) noexcept { return status >= 0; }
 
   static void report_pages(const PagesRequest& request, const CallOrigin& origin) noexcept {

@@ -1,4 +1,4 @@
-/// Patches a group of functions of Windows libraries, all or none.
+/// Group of patches of Windows library functions, all or none.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace alloctap {
 
-/// The patched functions are restored by `clear` or the destructor. The caller must `clear` the
-/// group if one fails. Control plane; for one thread at a time.
+/// Patches of several functions. `clear` or the destructor restores the functions. If a function
+/// cannot be patched, the caller must call `clear`. Control plane; for one thread at a time.
 class WindowsPatchGroup {
  public:
   /// Returns the function with its length, or length 0 if it cannot be patched. Requires a module
-  /// that stays loaded. A function with no length in any table, and not a leaf, is a stub of Wine
-  /// that never returns.
+  /// that stays loaded. A function that has no length in any table and is not a leaf is a stub of
+  /// Wine, which never returns.
   static PatchTarget target_at(std::uintptr_t address, const char* name) {
     PatchTarget target{
         .address = reinterpret_cast<const void*>(address), .name = name, .modules_stay = true};
@@ -28,7 +28,7 @@ class WindowsPatchGroup {
   }
 
   /// Prepares a patch of `target` that leads to `handler`. Returns the address of the original, or
-  /// 0 if it cannot be patched. `regions` must have been read after its module was loaded.
+  /// 0 if `target` cannot be patched. `regions` must have been read after its module was loaded.
   template <class Handler>
   [[nodiscard]] std::uintptr_t add(const PatchTarget& target, Handler* handler,
                                    const MemoryRegions& regions) {
@@ -40,7 +40,7 @@ class WindowsPatchGroup {
     return original;
   }
 
-  /// Returns false if one cannot be patched; then call `clear`.
+  /// Enables all patches. Returns false if one cannot be enabled; then call `clear`.
   [[nodiscard]] bool enable() {
     for (FunctionPatch& patch : patches_) {
       if (!patch.enable().ok()) return false;

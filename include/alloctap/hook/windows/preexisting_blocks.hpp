@@ -1,4 +1,4 @@
-/// Windows heap blocks from before a hook was installed.
+/// Windows heap blocks allocated before a hook was installed.
 #pragma once
 
 #include <algorithm>
@@ -17,16 +17,16 @@
 
 namespace alloctap {
 
-/// List of the blocks from before the hook. With the recorded blocks, it holds all blocks in use.
-/// It is short if the tracker starts before the program's own code; over `kMaxCount`, none are
-/// kept.
+/// List of the blocks allocated before the hook was installed. Together with the recorded blocks,
+/// it covers all live blocks. It is short if the tracker starts before the program's own code. With
+/// over `kMaxCount` blocks, the list is discarded.
 class PreexistingBlocks {
  public:
   static constexpr std::size_t kMaxCount = 16 * 1024;
 
-  /// Lists the current blocks. Control plane. Requires that all allocation functions are hooked,
-  /// and that handlers that destroy heaps hold `lock()`. A HEAP_NO_SERIALIZE heap must not change
-  /// meanwhile.
+  /// Lists the live blocks. Control plane. Requires that all allocation functions are hooked, and
+  /// that handlers that destroy heaps hold `lock()`. A HEAP_NO_SERIALIZE heap must not change
+  /// during the call.
   static void note() noexcept {
     const std::lock_guard hold(lock_);
     static_cast<void>(blocks_.resize(0));
@@ -36,7 +36,7 @@ class PreexistingBlocks {
     for (DWORD i = 0; known_ && i < count; ++i) note(heaps[i]);
   }
 
-  /// Returns the listed blocks, or nullopt if unknown. Valid until the next `note`.
+  /// Returns the list, or nullopt if it is incomplete. Valid until the next `note`.
   [[nodiscard]] static std::optional<std::span<const AddressRange>> get() noexcept {
     if (!known_) return std::nullopt;
     return std::span<const AddressRange>(blocks_.data(), blocks_.size());

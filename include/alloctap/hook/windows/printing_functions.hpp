@@ -15,8 +15,8 @@
 
 namespace alloctap {
 
-/// Reader of a va_list. On x64 each argument takes eight bytes. A long double is a double; larger
-/// types are passed by pointer.
+/// Reader of a va_list. On x64 each argument takes eight bytes. A long double is a double, and
+/// larger types are passed by pointer.
 class PrintedValues {
  public:
   /// Type of a va_list, without compiler attributes.
@@ -97,8 +97,8 @@ void look_at_windows_printed(const Look& look, const C* format, ValueList values
   }
 }
 
-/// Checks the output, of at most `most` characters. A negative result means that the text did not
-/// fit and filled the buffer, or in most functions also that the call failed.
+/// Checks the output buffer, which has room for `most` characters. A negative result means that the
+/// text did not fit and filled the buffer. In most functions it may also mean that the call failed.
 template <class C>
 void look_at_room(const auto& look, int result, C* to, std::size_t most) noexcept {
   if (to == nullptr || (result < 0 && most > INT_MAX)) return;
@@ -132,7 +132,7 @@ struct WindowsPrintsTextUpTo {
 };
 
 /// Models the functions behind sprintf, snprintf, their relatives and the _s variants in the
-/// Universal C Runtime. The first argument selects the variant; the last but one is a locale.
+/// Universal C Runtime. The first argument selects the variant; the second last is a locale.
 template <class C>
 struct UniversalPrintsText {
   using Signature = int(unsigned long long, C*, std::size_t, const C*, void*, ValueList);
@@ -171,7 +171,7 @@ struct WindowsPrintsTo {
   }
 };
 
-/// Signature with `...` in place of the va_list.
+/// `Signature` with `...` in place of the va_list.
 template <class Signature>
 struct WithoutList;
 template <class Result, class A>
@@ -187,7 +187,7 @@ struct WithoutList<Result(A, B, D, ValueList)> {
   using Signature = Result(A, B, D, ...);
 };
 
-/// A function with `...` that calls `List`. Every library that exports `Name` exports `List` too.
+/// A function with `...` that calls `List`. Libraries that export `Name` also export `List`.
 template <FunctionName Name, class List>
 struct VariadicFunction : List {
   static constexpr const char* name = Name.text;
@@ -204,8 +204,8 @@ using PrintsWideTextUpToByList = StringFunction<"_vsnwprintf", WindowsPrintsText
 
 }  // namespace string_shapes
 
-/// Functions of msvcrt.dll, ntdll.dll and the Universal C Runtime. Omits swprintf and vswprintf,
-/// whose parameters differ between libraries.
+/// Functions of msvcrt.dll, ntdll.dll and the Universal C Runtime. The list omits swprintf and
+/// vswprintf, because their parameters differ between libraries.
 using WindowsPrintingFunctions = FunctionList<
     string_shapes::PrintsByList, string_shapes::PrintsToByList, string_shapes::PrintsTextByList,
     string_shapes::PrintsTextUpToByList, string_shapes::PrintsWideTextUpToByList,

@@ -1,4 +1,4 @@
-/// Handlers that inject faults into Windows heap calls.
+/// Handlers that inject faults into Windows heap calls. Run inside malloc.
 #pragma once
 
 #include "alloctap/hook/fault_injected_call.hpp"
@@ -7,9 +7,9 @@
 
 namespace alloctap {
 
-/// `WindowsHeapCalls` that asks a `RefusingSink` before each allocation. A refused call returns
-/// null with ERROR_NOT_ENOUGH_MEMORY and is not reported. It raises no exception, even with
-/// HEAP_GENERATE_EXCEPTIONS.
+/// `WindowsHeapCalls` with fault injection: asks a `RefusingSink` before each allocation. A refused
+/// call returns null with ERROR_NOT_ENOUGH_MEMORY and is not reported. It raises no exception, even
+/// with HEAP_GENERATE_EXCEPTIONS.
 template <class Originals, EventSink Sink>
 struct WindowsRefusableCalls : WindowsHeapCalls<Originals, Sink> {
   using Base = WindowsHeapCalls<Originals, Sink>;
@@ -41,7 +41,7 @@ struct WindowsRefusableCalls : WindowsHeapCalls<Originals, Sink> {
   }
 
  private:
-  /// Runs `call` unless refused. Out of line, to keep the usual path short.
+  /// Runs `call` unless the sink refuses it. Out of line, to keep the common path short.
   template <class Call>
   ALLOCTAP_NOINLINE static void* ask(CallOrigin origin, SIZE_T bytes, Call call) {
     const FaultInjectedCall<Sink> asked(origin, bytes);

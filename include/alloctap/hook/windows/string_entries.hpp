@@ -1,4 +1,4 @@
-/// Entry points of the string and memory functions on Windows.
+/// Entry points of the string and memory functions on Windows. May run inside malloc.
 #pragma once
 
 #include <cstdarg>
@@ -18,11 +18,11 @@ namespace alloctap {
 template <AccessSink Sink, std::size_t Library>
 class WindowsStringOriginals : public OriginalFunctions<WindowsStringOriginals<Sink, Library>> {
  public:
-  /// Not needed here: the slots show whether calls arrive.
+  /// Does nothing, because the slots already show whether calls arrive.
   static void note_arrival() noexcept {}
 };
 
-/// Describes a hooked function; its group is the index of its library.
+/// Returns the description of a hooked function; its group is the index of its library.
 template <class Function, class Originals, std::size_t Library, class Call>
 PltTarget string_target(Call* call) noexcept {
   return {.name = Function::name,
@@ -31,7 +31,7 @@ PltTarget string_target(Call* call) noexcept {
           .publish = &Originals::template set<Function>};
 }
 
-/// `call` replaces a function of one library.
+/// Entry point: `call` replaces a function of the library at index `Library`.
 template <class Function, AccessSink Sink, std::size_t Library,
           class Signature = typename Function::Signature>
 struct WindowsStringEntry;
@@ -46,7 +46,7 @@ struct WindowsStringEntry<Function, Sink, Library, Result(Arguments...)> {
   }
 };
 
-/// Calls the library's va_list function for a `VariadicFunction`.
+/// Handles a `VariadicFunction` by a call of the library's va_list function.
 template <class Function, AccessSink Sink, std::size_t Library>
 struct WindowsListCall {
   struct Originals {

@@ -30,13 +30,13 @@ using WindowsNames =
 
 }  // namespace string_shapes
 
-/// Listed by exported name; a library may lack some.
+/// Functions to check, by exported name. A library may lack some.
 using WindowsStringFunctions = JoinedFunctions<
     JoinedFunctions<string_shapes::MemoryFunctions, string_shapes::TextFunctions>,
     JoinedFunctions<JoinedFunctions<string_shapes::NumberFunctions, string_shapes::WideFunctions>,
                     JoinedFunctions<string_shapes::WindowsNames, WindowsPrintingFunctions>>>;
 
-/// Libraries that export the functions, each its own.
+/// Libraries that export the functions. Each library has its own implementation.
 inline constexpr std::array<std::string_view, 4> kStringLibraries{"msvcrt.dll", "ucrtbase.dll",
                                                                   "vcruntime140.dll", "ntdll.dll"};
 

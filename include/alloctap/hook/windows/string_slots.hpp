@@ -23,34 +23,34 @@
 
 namespace alloctap {
 
-/// Patches the program and all modules outside the Windows directory, except the one with this
-/// code. System modules may call while holding any lock, and their copies are not the program's. A
-/// later module is patched before its DllMain, if the system binds imports before its load
-/// notification.
+/// Patches slots of the program and of all modules outside the Windows directory, except the module
+/// with this code. System modules are skipped, because they may call while holding any lock, and
+/// the memory that they copy is not the program's. A module loaded later is patched before its
+/// DllMain, if the system binds imports before its load notification.
 ///
 /// Targets and slots are accessed with the loader lock held. Allocates nothing.
 class WindowsStringSlots {
  public:
   static constexpr std::size_t kMaxCount = kStringLibraries.size() * WindowsStringFunctions::size;
 
-  /// Call before `start`. The list must not change afterwards.
+  /// Empties the list of targets. Call before `start`; the list must not change afterwards.
   static void clear() noexcept { count_ = 0; }
   static void add(const PltTarget& target) noexcept {
     if (count_ < kMaxCount) targets_[count_++] = target;
   }
 
-  /// Requires the control lock. Waits for the loader lock.
+  /// Patches all slots. Requires the control lock. Waits for the loader lock.
   static void start() noexcept {
     system_ = os::SystemPath::read();
     program_ = reinterpret_cast<std::uintptr_t>(::GetModuleHandleW(nullptr));
     active_.store(true, std::memory_order_release);
     static_cast<void>(notices_.start());
-    // Finds all originals before it changes a slot.
+    // All originals are found before a slot is changed.
     visit_modules([](std::uintptr_t module, std::string_view path) { find_in(module, path); });
     visit_modules([](std::uintptr_t module, std::string_view path) { redirect(module, path); });
   }
 
-  /// Requires the control lock. Waits for the loader lock. Threads may still be in handlers.
+  /// Requires the control lock. Waits for the loader lock. Threads may be in handlers afterwards.
   static void stop() noexcept {
     active_.store(false, std::memory_order_release);
     notices_.stop();

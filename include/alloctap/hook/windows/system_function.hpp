@@ -13,8 +13,8 @@
 
 namespace alloctap {
 
-/// Returns `target` with the length of a leaf function, from its code: unwind tables omit leaf
-/// functions.
+/// Returns `target` with the length of a leaf function. Finds the length in the code, because
+/// unwind tables omit leaf functions.
 [[nodiscard]] inline PatchTarget with_length_of_leaf(PatchTarget target) {
   constexpr std::size_t kLongestLeaf = 64;
   std::byte code[kLongestLeaf];
@@ -23,9 +23,8 @@ namespace alloctap {
   return target;
 }
 
-/// Returns the function with its length, or a null address if this Windows lacks it. Its module is
-/// never unloaded. System call stubs are leaf functions, without an unwind table entry. Control
-/// plane.
+/// Returns the function with its length, or a null address if this Windows lacks the function. Its
+/// module is never unloaded. Control plane.
 [[nodiscard]] inline PatchTarget find_system_target(const char* symbol) {
   const std::uintptr_t address = os::find_system_function(symbol);
   PatchTarget target{
