@@ -14,10 +14,10 @@
 
 namespace alloctap {
 
-/// Measures the least distance in bytes between two live blocks of `Originals`. It is 32 if every
-/// function is the C library's, or an operator that calls it, and its smallest block holds over 16
-/// bytes (glibc: 24). Otherwise it is 16. Blocks are 16-aligned, so one above 16 bytes covers 32.
-/// Allocates a block.
+/// Minimum distance in bytes between the starts of two live blocks of `Originals`: 32 or 16. Blocks
+/// are 16-aligned, so blocks of more than 16 bytes occupy at least 32. The result is 32 if the
+/// smallest block holds more (glibc: 24), and all functions are the C library's or are operators
+/// that call them. `find` allocates and frees a block.
 template <class Originals>
 class BlockSpacing {
  public:
@@ -41,9 +41,9 @@ class BlockSpacing {
   }
 
   static bool all_of_c_library() noexcept {
-    // A failed look-up allocates the text of its dlerror.
+    // Makes a failed look-up allocate the text of its dlerror in the arena.
     const UseInternalArena own;
-    // Located by this function because an allocator that replaces the operators does not define it.
+    // The C++ library is located by a function that allocators do not replace, unlike operators.
     const Libraries libraries{.c = module_of(os::next_symbol("mmap")),
                               .cxx = module_of(os::next_symbol("_ZSt15get_new_handlerv"))};
     return all_are_of(libraries, AllocationFunctions{});
@@ -51,7 +51,7 @@ class BlockSpacing {
 
   struct Libraries {
     std::uintptr_t c;
-    /// 0 if no C++ library is loaded.
+    /// Start of the C++ library; 0 if it is not loaded.
     std::uintptr_t cxx;
   };
 
@@ -62,7 +62,7 @@ class BlockSpacing {
             ...);
   }
 
-  /// `fallback` is nullptr unless the function is an operator.
+  /// `fallback` is nullptr unless `function` is an operator.
   ALLOCTAP_NOINLINE static bool is_of(const Libraries& libraries, const void* function,
                                       const void* fallback) noexcept {
     const std::uintptr_t module = module_of(function);
@@ -83,7 +83,7 @@ class BlockSpacing {
   static constexpr bool kIsOperator =
       requires { FallbackOperator<Function, Originals>::call; } && Function::name[0] == '_';
 
-  /// Returns 0 for nullptr, or if no module holds `code`.
+  /// Returns the start of the module that contains `code`, or 0 if no module does.
   static std::uintptr_t module_of(const void* code) noexcept {
     return code == nullptr ? 0 : os::find_module(reinterpret_cast<std::uintptr_t>(code)).start;
   }

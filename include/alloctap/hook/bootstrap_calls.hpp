@@ -1,4 +1,5 @@
-/// Allocation functions on the bootstrap arena, for when the host's allocator must not be entered.
+/// Bootstrap functions: allocation functions on the bootstrap arena. They run inside malloc, when
+/// the host's allocator must not be entered.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +13,8 @@
 
 namespace alloctap {
 
-/// `call` has the signature of `Function` and allocates from the bootstrap arena. Freeing has no
-/// effect.
+/// Bootstrap function: `call` has the signature of `Function` and allocates from the bootstrap
+/// arena. Freeing has no effect.
 template <class Function, CallRole Role = Function::role,
           class Signature = typename Function::Signature>
 struct BootstrapCall;
@@ -53,8 +54,8 @@ struct BootstrapCall<Function, CallRole::kAllocateInto, int(void**, std::size_t,
   }
 };
 
-/// Copies the smaller of both sizes. Returns nullptr for a block of the host's allocator, because
-/// its size is unknown here.
+/// Copies the smaller of both sizes. Returns nullptr if `old` is a block of the host's allocator,
+/// because its size is unknown here.
 template <class Function, class... Arguments>
 struct BootstrapCall<Function, CallRole::kReallocate, void*(void*, Arguments...)> {
   static void* call(void* old, Arguments... arguments) noexcept {

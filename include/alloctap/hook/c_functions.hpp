@@ -11,7 +11,7 @@
 
 namespace alloctap::functions {
 
-/// Returns `count * size`, or SIZE_MAX, which no allocator can serve, on overflow.
+/// Returns `count * size`. Returns SIZE_MAX, which no allocator can serve, on overflow.
 constexpr std::size_t array_bytes(std::size_t count, std::size_t size) noexcept {
   std::size_t bytes = 0;
   return ALLOCTAP_MULTIPLY_OVERFLOWS(count, size, &bytes) ? SIZE_MAX : bytes;

@@ -8,8 +8,8 @@
 
 namespace alloctap {
 
-/// Measures one call for a `TimingSink`, from `begin` to `stop`. Has no effect unless begun. Empty
-/// for sinks without timing.
+/// Timer of one real allocator call for a `TimingSink`, from `begin` to `stop`. `stop` has no
+/// effect unless `begin` was called. The class is empty for sinks without timing.
 template <class Sink, bool = TimingSink<Sink>>
 class CallTimer {
  public:

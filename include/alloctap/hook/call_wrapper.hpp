@@ -1,5 +1,5 @@
 /// Handlers that run between a hooked call and the allocator, one per `CallRole`, shared by all
-/// backends.
+/// backends. Run inside malloc.
 #pragma once
 
 #include <algorithm>
@@ -25,16 +25,16 @@
 
 namespace alloctap {
 
-/// Handlers for one backend and one sink. Each is inlined into its entry point, which passes its
-/// own `CallOrigin`. Steps, in order:
+/// Handlers for one backend and one sink. Each handler is inlined into its entry point, which
+/// passes a `CallOrigin`. Steps, in order:
 ///
-///   1. Operators new and delete that the program replaces pass through. Blocks of the bootstrap
-///      arena never reach the host's allocator. Only if `Originals::kHandsOutStandIns`.
-///   2. A `RefusingSink` may make an allocation fail; a failed one is not recorded.
+///   1. If `Originals::kHandsOutStandIns`: operators that the program replaces pass through, and
+///      blocks of the bootstrap arena never reach the host's allocator.
+///   2. A `RefusingSink` may make an allocation fail; a failed allocation is not recorded.
 ///   3. Only a thread's outermost call is recorded; calls nested inside it pass through.
 ///   4. A `CheckingSink` lays out and checks blocks (`CheckedCall`).
 ///   5. Allocations are recorded after the real call. Frees, and the old block of a reallocation,
-///      are recorded before it: afterwards another thread may own the address.
+///      are recorded before it, because afterwards another thread may own the address.
 ///
 /// `Originals::get<Function>()` returns the real function, never null. `Originals::recording()`
 /// returns true while a tracker records.
@@ -91,7 +91,7 @@ struct CallWrapper {
     if (owned_by_bootstrap(block)) [[unlikely]] {
       return;
     }
-    // Some programs free null more often than blocks.
+    // Tested first, because some programs free null more often than blocks.
     if (kIgnoresNull<Function> && block == nullptr) return;
     call_deallocate<Function>(origin, block, arguments...);
   }
@@ -128,7 +128,7 @@ struct CallWrapper {
     auto* const original = Originals::template get<Function>();
     replace_pages(guard, old, old_length);
     if (!wanted(guard)) return original(old, old_length, length, flags, address);
-    // An old length of 0 maps shared pages a second time, and MREMAP_DONTUNMAP keeps the old range.
+    // An old length of 0 maps shared pages a second time. MREMAP_DONTUNMAP keeps the old range.
     const bool leaves_old = os::remap_keeps_old(old_length, flags);
     DetachedMappings detached =
         leaves_old ? DetachedMappings{} : begin_unmap(old, old_length, origin);
@@ -170,7 +170,7 @@ struct CallWrapper {
     return block;
   }
 
-  /// Asks a `RefusingSink` first, except for a size of 0, which frees.
+  /// Asks a `RefusingSink` whether the call must fail, unless the size is 0, which frees the block.
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static void* reallocate_or_refuse(const CallOrigin& origin, void* old,
                                                            Arguments... arguments) {
@@ -240,8 +240,8 @@ struct CallWrapper {
     return error;
   }
 
-  /// A null result for size 0 means that the old block was freed (glibc). For other sizes it lives
-  /// on.
+  /// If size 0 gives a null result, the old block was freed (glibc). For other sizes, a null result
+  /// means that the old block is still live.
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static void* call_reallocate(const CallOrigin& origin, void* old,
                                                       Arguments... arguments) {
@@ -320,14 +320,14 @@ struct CallWrapper {
     if (!Checked::Unchecked::deallocate(block)) original(block, arguments...);
   }
 
-  /// Returns true if the call is nested in another one and can go straight to the allocator. With a
-  /// `CheckingSink`, nested calls do not: checks need to know every block.
+  /// Returns true if the call is nested in another one and can go straight to the allocator.
+  /// Returns false with a `CheckingSink`, because checks must know every block.
   ALLOCTAP_ALWAYS_INLINE static bool passes_through() noexcept {
     return !CheckingSink<Sink> && ReentrancyGuard::inside();
   }
 
-  /// True if a call of `Function` that gets past `passes_through` is outermost. Only hot functions
-  /// have that early exit.
+  /// True if a call of `Function` is outermost whenever `passes_through` returned false. Only the
+  /// handlers of hot functions test `passes_through`.
   template <class Function>
   static constexpr bool kIsOutermost = kIsHot<Function> && !CheckingSink<Sink>;
 
@@ -356,8 +356,9 @@ struct CallWrapper {
         DeallocationEvent{.pointer = old, .kind = DeallocationKind::kRealloc, .origin = origin});
   }
 
-  /// Reports the pages as replaced, so that checks no longer access blocks in them. Also reported
-  /// if the call fails: that is rare, and afterwards another thread may own the addresses.
+  /// Notifies checks that pages are replaced, so that checks no longer access blocks in them.
+  /// munmap and mremap notify before the call, even if it then fails, because afterwards another
+  /// thread may own the addresses.
   static void replace_pages([[maybe_unused]] const auto& guard, [[maybe_unused]] void* address,
                             [[maybe_unused]] std::size_t length) noexcept {
     if constexpr (CheckingSink<Sink>) {
@@ -386,7 +387,7 @@ struct CallWrapper {
     }
   }
 
-  // Reports to the sink: for outermost calls and non-null blocks only. errno is preserved.
+  // The functions below preserve errno. They are called for outermost calls and non-null blocks.
 
   /// Reports a block that the call returned, if a tracker records.
   template <class Function, class... Arguments>
@@ -422,8 +423,8 @@ struct CallWrapper {
     return false;
   }
 
-  /// Shared by all functions that are not hot. `origin` refers to the entry point's frame, which
-  /// outlives its `ReentrancyGuard`. `old` is the detached block of a reallocation, or nullptr.
+  /// Shared by all functions that are not hot. `origin` refers to the entry point's live frame.
+  /// `old` is the detached block of a reallocation, or nullptr.
   ALLOCTAP_NOINLINE static void report_allocated_shared(
       void* block, BlockRequest request, AllocationKind kind, const CallOrigin& origin,
       const DetachedBlock* old = nullptr) noexcept {

@@ -1,4 +1,4 @@
-/// Handlers for heap functions whose blocks have red zones, guard pages or a quarantine.
+/// Handlers for heap functions if blocks have red zones, guard pages or a quarantine.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +21,12 @@ namespace alloctap {
 
 /// Handlers of `CallWrapper` for a `CheckingSink`. The sink chooses the size of each block, the
 /// offset of the program's bytes in it, and which frees reach the allocator. Blocks are checked
-/// from the first call of the process, even while nothing is recorded (`wanted` is false).
+/// from the first call of the process, even while no tracker records (`wanted` is false).
 ///
 /// A reallocation is an allocation, a copy and a free. Size 0 frees the block and returns null, as
 /// in glibc, whatever the host's allocator does.
 ///
-/// The caller holds a `ReentrancyGuard`. Nested calls, of the allocator or the tracker, use
+/// The caller holds a `ReentrancyGuard`. Nested calls by the allocator or the tracker use
 /// `Unchecked`.
 template <class Originals, class Sink>
 struct CheckedCall {
@@ -97,7 +97,7 @@ struct CheckedCall {
     if (!release(wanted, gone)) Originals::template get<Function>()(block, arguments...);
   }
 
-  /// `checks` is true for the program's own calls, false for nested ones.
+  /// Returns the block's usable size. `checks` is false for nested calls, which are not checked.
   static std::size_t measure(bool checks, const CallOrigin& origin, void* block) {
     const BlockLookup extent =
         checks && block != nullptr
@@ -108,22 +108,22 @@ struct CheckedCall {
     return Originals::template get<functions::MallocUsableSize>()(block);
   }
 
-  /// Handlers for nested calls: the blocks that they allocate are not checked.
+  /// Handlers for nested calls, which allocate unchecked blocks.
   struct Unchecked {
     static void note(void* block) noexcept {
       if (block != nullptr) Sink::register_unchecked_block(block);
     }
 
-    /// Returns true if `block` is a checked one, which was freed or refused; false if the allocator
-    /// must free it.
+    /// Frees `block` if it is a checked block, unless a check refuses the free. Returns false if
+    /// `block` is unchecked, so that the allocator must free it.
     static bool deallocate(void* block) noexcept {
       const ReleasePlan plan = Sink::release_unchecked(block);
       if (plan.action == ReleasePlan::Action::kRelease) give_back(plan);
       return plan.action != ReleasePlan::Action::kPassOn;
     }
 
-    /// Moves the checked block `old` to an unchecked one. Returns false if `old` is not a checked
-    /// block.
+    /// Moves the checked block `old` to an unchecked block, `*result` (nullptr if out of memory or
+    /// if `size` is 0). Returns false if `old` is not a checked block.
     static bool reallocate(void* old, std::size_t size, void** result) noexcept {
       const BlockLookup extent = Sink::usable_size(old);
       if (extent.verdict != BlockLookup::Verdict::kKnown) return false;
@@ -137,7 +137,7 @@ struct CheckedCall {
   };
 
  private:
-  /// Scope guard: drops the plan if the allocator returns null or throws.
+  /// Scope guard that drops the plan if the allocator returns null or throws.
   struct PlanKeeper {
     const BlockPlan& plan;
     mutable bool adopted = false;
@@ -228,7 +228,7 @@ struct CheckedCall {
     return raw;
   }
 
-  /// A null result for size 0 means that the block was freed.
+  /// Reallocates a block unknown to the sink. A null result for size 0 means that it was freed.
   template <class Function, class... Arguments>
   static void* reallocate_unknown(bool wanted, const DeallocationEvent& gone, std::size_t size,
                                   void* old, Arguments... arguments) {
@@ -251,7 +251,7 @@ struct CheckedCall {
     return block;
   }
 
-  /// Returns false if the caller must pass the block to the allocator unchanged.
+  /// Returns true if the free is complete or refused, false if the allocator must free the block.
   static bool release(bool wanted, const DeallocationEvent& gone) noexcept {
     const ReleasePlan plan = Sink::release_block(gone);
     if (plan.action == ReleasePlan::Action::kRefuse) return true;

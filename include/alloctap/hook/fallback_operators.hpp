@@ -1,4 +1,4 @@
-/// operator new and delete on top of malloc and free, for processes without a C++ library.
+/// operator new and delete on top of malloc and free, used if there is no C++ library.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace alloctap {
 
-/// `call` has the signature of `Function`. `Originals` provides malloc, memalign and free. Calls
-/// the new-handler in a loop, as [new.delete.single] requires.
+/// `call` has the signature of `Function`. `Originals` provides malloc, memalign and free. operator
+/// new calls the new-handler in a loop, as [new.delete.single] requires. Runs inside malloc.
 template <class Function, class Originals, class Signature = typename Function::Signature>
 struct FallbackOperator;
 

@@ -14,9 +14,9 @@
 
 namespace alloctap {
 
-/// Asks `Sink` whether the call must fail, and notifies it when the call ends. Construct it before
-/// the call's `ReentrancyGuard`, so that a std::bad_alloc thrown here counts as the program's
-/// allocation. Runs inside malloc.
+/// Fault injection for one call: asks `Sink` whether the call must fail, and notifies `Sink` when
+/// the call ends. Construct it before the call's `ReentrancyGuard`. Otherwise the allocation of a
+/// std::bad_alloc thrown here would count as nested. Runs inside malloc.
 template <RefusingSink Sink>
 class FaultInjectedCall {
  public:
@@ -28,8 +28,8 @@ class FaultInjectedCall {
 
   [[nodiscard]] bool is_refused() const noexcept { return refused_; }
 
-  /// Returns the out-of-memory result of `Function`: ENOMEM, null with errno set, or
-  /// std::bad_alloc.
+  /// Returns the out-of-memory result of `Function`: ENOMEM, or null with errno set. Throws
+  /// std::bad_alloc if `Function` does.
   template <class Function>
   ALLOCTAP_NOINLINE static auto refuse() {
     using Result = typename ResultOf<typename Function::Signature>::Type;
@@ -42,8 +42,8 @@ class FaultInjectedCall {
     }
   }
 
-  /// Calls `real_call(origin)` unless the call must fail. `origin` is a copy, so that the caller's
-  /// stays in registers.
+  /// Calls `real_call(origin)` unless the call must fail. `origin` is passed by value, so that the
+  /// caller's copy stays in registers.
   template <class Function, class Call>
   ALLOCTAP_NOINLINE static auto call(CallOrigin origin, std::size_t size, Call real_call) {
     const FaultInjectedCall asked(origin, size);

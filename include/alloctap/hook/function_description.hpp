@@ -32,14 +32,13 @@ enum class CallRole : std::uint8_t {
   kRemap,
 };
 
-/// Size and alignment that a call requests, or states when it frees; 0 if the call does not give
-/// it.
+/// Size and alignment in bytes that an allocation requests, or that a sized free states. A member
+/// is 0 if the call does not give it.
 struct BlockRequest {
   std::size_t size = 0;
   std::size_t alignment = 0;
 };
 
-/// Return type of a function type.
 template <class Signature>
 struct ResultOf;
 template <class Result, class... Arguments>
@@ -61,7 +60,7 @@ struct Deallocates {
   static constexpr DeallocationKind kind = Kind;
 };
 
-/// A function that the C or C++ standard defines to ignore a null pointer.
+/// Base of functions that ignore a null pointer, as the C or C++ standard requires.
 template <DeallocationKind Kind>
 struct DeallocatesBlock : Deallocates<Kind> {
   static constexpr bool ignores_null = true;
@@ -75,7 +74,6 @@ inline constexpr bool kIgnoresNull = requires { requires Function::ignores_null;
 template <class Function>
 inline constexpr bool kIsHot = requires { requires Function::is_hot; };
 
-/// Compile-time list of descriptions.
 template <class... Functions>
 struct FunctionList {
   template <class Visit>
@@ -94,7 +92,6 @@ struct JoinFunctions<First, FunctionList<Functions...>> {
   using Type = typename First::template With<Functions...>;
 };
 
-/// Concatenation of two lists.
 template <class First, class Second>
 using JoinedFunctions = typename JoinFunctions<First, Second>::Type;
 

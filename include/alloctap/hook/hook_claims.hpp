@@ -10,12 +10,12 @@
 
 namespace alloctap {
 
-/// Which targets have a backend installed, for all trackers of the process. Thread-safe.
+/// Set of the targets on which a tracker of the process has a backend installed. Thread-safe.
 class HookClaims {
  public:
   /// Claims `target` for the backend called `name`, which must have static storage duration.
-  /// Returns nullptr if claimed, else the current holder's name. A claim of `kManual` always
-  /// succeeds: each call of the program goes to one manual hook only.
+  /// Returns nullptr on success, else the name of the backend that already holds `target`. A claim
+  /// of `kManual` always succeeds, because a call of the program reports to only one manual hook.
   [[nodiscard]] static const std::string_view* claim(HookTarget target,
                                                      const std::string_view& name) noexcept;
 

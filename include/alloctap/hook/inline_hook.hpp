@@ -36,7 +36,7 @@ class UnpatchedFunctions {
     append(name);
   }
 
-  /// Returns the clause, followed by `besides`, the other blind spots. Valid until the next call.
+  /// Returns the clause, then `besides`, which lists other blind spots. Valid until the next call.
   std::string_view text(std::string_view besides) noexcept {
     if (used_ == 0) return besides;
     const std::size_t names = used_;
@@ -58,12 +58,12 @@ class UnpatchedFunctions {
 
 /// Backend that patches all `AllocationFunctions` that the program can resolve
 /// (`function_patch.hpp`), so calls are seen however they reach the function. Aliases are patched
-/// once. Stopping restores the code byte for byte.
+/// once. `uninstall` restores the code byte for byte.
 ///
 /// Functions that are too short, or cannot be relocated, stay unpatched, and reports name them. If
-/// that is an operator, all operators stay unpatched and their blocks are recorded as malloc's.
-/// `install` fails without side effects if malloc or free cannot be patched, or on any other error.
-/// Recording begins after all are patched.
+/// an operator cannot be patched, all operators stay unpatched and their blocks are recorded as
+/// malloc's. `install` fails without side effects if malloc or free cannot be patched, or on any
+/// other error. Recording begins after all functions are patched.
 struct InlineHook {
   static constexpr std::string_view name = "inline";
   static constexpr HookCapabilities capabilities{
@@ -72,7 +72,7 @@ struct InlineHook {
       .may_refuse = true,
       .sees_later_modules = true,
       .sees_mappings = true,
-      // At thread exit, glibc frees the blocks in the tcache a second time, then the tcache.
+      // At thread exit, glibc frees the tcache and its blocks, which the program already freed.
       .misses_allocations = true,
       .blind_spots =
           "calls before the start, allocators that a module brings for itself, calls that the C "
@@ -102,28 +102,28 @@ struct InlineHook {
     patches_.get().clear();
   }
 
-  /// Returns `capabilities` with the functions that the last start could not patch.
+  /// Returns `capabilities`, with the functions that the last start could not patch as blind spots.
   [[nodiscard]] static HookCapabilities active_capabilities() noexcept {
     HookCapabilities active = capabilities;
     active.blind_spots = left_out_.text(capabilities.blind_spots);
     return active;
   }
 
-  /// Call in a forked child that is not tracked: functions stay patched, and calls pass through.
-  /// Restoring them takes a hundred system calls, and most children call exec next.
+  /// Makes all calls pass through in a forked child that is not tracked. The functions stay
+  /// patched: restoring them takes a hundred system calls, and most children call exec next.
   static void abandon() noexcept {
     if (stop_ != nullptr) stop_();
   }
 
   /// Call before the first start from a preloaded library that starts the tracker in its
-  /// constructor and has its own dlclose. Then dlclose is not patched, so the sink is not notified
-  /// twice. No module is pinned: dlopen would run all constructors early, and modules present then
-  /// stay loaded anyway.
+  /// constructor and interposes dlclose. dlclose is then not patched, because the sink would be
+  /// notified twice. No module is pinned, because dlopen would run all other constructors early.
+  /// Modules loaded at that time are never unloaded anyway.
   static void serves_preloaded_library() noexcept { preloaded_ = true; }
 
  private:
-  /// Replaces dlclose. Holds no `ReentrancyGuard`: what the module's destructors free is the
-  /// program's.
+  /// Handler of dlclose. Holds no `ReentrancyGuard` during the original call, because the frees in
+  /// the module's destructors are the program's.
   template <EventSink Sink>
   struct Close {
     static inline constinit std::atomic<int (*)(void*)> original{nullptr};
@@ -138,16 +138,16 @@ struct InlineHook {
     }
   };
 
-  /// The patches that one start needs, not yet enabled.
+  /// The patches of one start, not yet enabled.
   struct Preparation {
     std::vector<FunctionPatch>& patches;
     std::vector<const void*> seen = {};
     Status status = {};
-    /// True if operators must stay unpatched although `patches` may hold some.
+    /// True if an operator cannot be patched. Preparation must then be repeated without operators.
     bool has_left_out_operators = false;
 
-    /// Prepares the patch of `symbol` unless it is undefined or an alias of an earlier one.
-    /// `publish` stores the original. Ignores an error for which `is_left_out` returns true.
+    /// Prepares the patch of `symbol` and publishes the original. Ignores undefined symbols,
+    /// aliases of prepared functions, and errors for which `is_left_out` returns true.
     template <class Handler, class Publish, class IsLeftOut>
     void add(const char* symbol, Handler* handler, Publish publish, IsLeftOut is_left_out) {
       const PatchTarget target = find(symbol);
@@ -179,7 +179,7 @@ struct InlineHook {
     }
   }
 
-  /// Stores all originals before any function is patched.
+  /// Prepares all patches. Publishes all originals before any function is patched.
   template <EventSink Sink>
   static void prepare(Preparation& preparation) {
     AllocationFunctions::for_each([&](auto function) {
@@ -199,7 +199,7 @@ struct InlineHook {
         [](const Status&) { return false; });
   }
 
-  /// Returns false if the tracker needs `Function`, or if the error is not specific to it.
+  /// Returns false if the tracker needs `Function`, or if the error is not specific to `Function`.
   template <class Function>
   static bool leave_out(const Status& status, Preparation& preparation) noexcept {
     constexpr bool kIsNeeded =
@@ -213,8 +213,8 @@ struct InlineHook {
     return true;
   }
 
-  /// Returns the function, or a null address if undefined. A symbol without a size is a stub in the
-  /// executable, which is followed.
+  /// Returns the function; its address is null if `symbol` is undefined. A symbol without a size is
+  /// a stub in the executable, so the destination of the stub is returned.
   static PatchTarget find(const char* symbol) {
     PatchTarget target{
         .address = os::default_symbol(symbol), .name = symbol, .modules_stay = preloaded_};

@@ -17,8 +17,8 @@
 
 namespace alloctap {
 
-/// Backend that sees every call from every module, ld.so's and those before main included. Needs
-/// `ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker)` (interposed_malloc.hpp) in exactly one source file
+/// Backend that sees the calls of every module, including ld.so, and calls before main. Needs
+/// `ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker)` (interposed_malloc.hpp) in exactly one source file:
 /// of the executable, or of an object that LD_PRELOAD names. After the tracker stops, calls pass
 /// through.
 struct InterposeHook {
@@ -55,7 +55,7 @@ struct InterposeHook {
             "ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker)");
       }
     }
-    // Not for checked blocks: the sink chooses their addresses.
+    // Omitted if blocks are checked, because the sink then chooses their addresses.
     if constexpr (!CheckingSink<Sink> && requires { Sink::set_min_block_spacing(std::size_t{}); }) {
       Sink::set_min_block_spacing(BlockSpacing<Originals>::find());
     }
@@ -70,8 +70,8 @@ struct InterposeHook {
   }
 
  private:
-  /// Calls malloc through the address that other modules would use, and returns true if it reaches
-  /// this hook. A direct call could be bound inside this library.
+  /// Returns true if a malloc call through the address that other modules use reaches this hook. A
+  /// direct call would prove nothing, because the linker may bind it inside this library.
   template <class Originals>
   static bool calls_arrive() noexcept {
     auto* const allocate = reinterpret_cast<void* (*)(std::size_t)>(os::default_symbol("malloc"));
@@ -96,7 +96,7 @@ struct InterposeHook {
 
 static_assert(HookBackend<InterposeHook>);
 
-/// Handlers of the interposed functions.
+/// Handlers of the interposed functions. Run inside malloc.
 template <EventSink Sink>
 using InterposedCall = CallWrapper<InterposedOriginals<Sink>, Sink>;
 

@@ -1,7 +1,7 @@
 /// Interposed malloc, operator new and mmap families, for `InterposeHook`.
 ///
-/// Entry points only: `call_wrapper.hpp` has the handlers. They are macros, not templates, because
-/// each needs its own C name and its own return address.
+/// Has only the entry points, which run inside malloc; `call_wrapper.hpp` has the handlers. Entry
+/// points are macros, not templates, because each needs its own C name and its own return address.
 #pragma once
 
 #include <cstdarg>
@@ -16,8 +16,8 @@
 // clang-format off
 /// Defines malloc, operator new and delete, mmap and their relatives, mprotect, pkey_mprotect,
 /// madvise and dlclose. `Tracker` is a type name in scope whose Hook is InterposeHook. Use at
-/// global scope, in exactly one source file of the program. Declares first what no standard header
-/// declares, for -Wmissing-declarations.
+/// global scope, in exactly one source file of the program. First declares the functions that no
+/// standard header declares, because of -Wmissing-declarations.
 #define ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker) \
   extern "C" {                                                                                   \
   ALLOCTAP_EXPORT void* memalign(std::size_t alignment, std::size_t size) noexcept;              \

@@ -17,16 +17,17 @@
 
 namespace alloctap {
 
-/// Finds all originals on the first call of any hooked function, before any constructor runs. Then
-/// calls `Sink::on_first_call()` if it exists. Thread-safe; runs inside malloc.
+/// Originals of the interposed functions. The first call of any hooked function finds them all,
+/// before constructors run, then calls `Sink::on_first_call()` if it exists. Thread-safe; runs
+/// inside malloc.
 template <EventSink Sink>
 class InterposedOriginals {
  public:
-  /// Until the originals are found, calls are served from the bootstrap arena.
+  /// `get` may return a bootstrap function, so handlers must recognize bootstrap blocks.
   static constexpr bool kHandsOutStandIns = true;
 
-  /// Returns the original, never null. Returns a stand-in of the bootstrap arena during look-up,
-  /// and while this thread allocates for the tracker.
+  /// Returns the original, never null. Returns a bootstrap function (`BootstrapCall`) while this
+  /// thread looks up originals or allocates for the tracker.
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static typename Function::Signature* get() {
     if (UseInternalArena::active()) [[unlikely]] {
@@ -36,7 +37,7 @@ class InterposedOriginals {
     return get_outermost<Function>();
   }
 
-  /// Variant for a call outside any `ReentrancyGuard`, and so outside any `UseInternalArena`.
+  /// Variant of `get` for calls outside any `ReentrancyGuard`, and so outside `UseInternalArena`.
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static typename Function::Signature* get_outermost() {
     AnyFunction* original = original_<Function>.load(std::memory_order_acquire);
@@ -49,8 +50,8 @@ class InterposedOriginals {
   static bool recording() noexcept { return recording_.load(std::memory_order_relaxed); }
   static void set_recording(bool on) noexcept { recording_.store(on, std::memory_order_release); }
 
-  /// Returns true if a stand-in was used since `forget_stand_in`. `install` tests with it that
-  /// calls of malloc arrive here.
+  /// Returns true if `get` returned a bootstrap function since `forget_stand_in`. `install` uses
+  /// this to test that calls of malloc arrive here.
   static bool stand_in_used() noexcept { return stand_in_used_.load(std::memory_order_relaxed); }
   static void forget_stand_in() noexcept { stand_in_used_.store(false); }
 
@@ -98,7 +99,7 @@ class InterposedOriginals {
     (find(Functions::name, original_<Functions>, substitute<Functions>()), ...);
   }
 
-  /// Stores `substitute` if no later module in search order defines `name`.
+  /// Stores the address of `name` in the next module that defines `name`, else `substitute`.
   ALLOCTAP_NOINLINE static void find(const char* name, Slot& slot,
                                      AnyFunction* substitute) noexcept {
     auto* const original = reinterpret_cast<AnyFunction*>(os::next_symbol(name));

@@ -12,10 +12,10 @@
 
 namespace alloctap {
 
-/// Reports to a `CheckingSink` pages that the program protects or discards, because checked blocks
-/// may lie in them. Ignores calls nested in another allocator call. Programs may call these from
-/// signal handlers, so `find_originals` looks the originals up beforehand. Until then the system
-/// call is made directly.
+/// Reports to a `CheckingSink` the pages that the program protects or discards, because checked
+/// blocks may lie in the pages. Does not report calls nested in another allocator call. `install`
+/// looks the originals up beforehand, because programs may call these functions in signal handlers.
+/// Until then, calls go directly to the system. May run inside malloc.
 template <EventSink Sink>
 class InterposedPages {
  public:

@@ -1,6 +1,6 @@
-/// Interposed string, memory and printf functions, for `StringChecks`.
+/// Interposed string, memory and printf functions, for `StringChecks`. May run inside malloc.
 ///
-/// Entry points only: `string_functions.hpp` describes what each may read and write.
+/// Entry points only: `string_functions.hpp` describes what each function may read and write.
 #pragma once
 
 #include <cstdarg>
@@ -21,9 +21,9 @@ using InterposedStringCall = StringCall<Sink, StringOriginals<Sink>>;
 }  // namespace alloctap
 
 // clang-format off
-/// Defines the entry point of the C function NAME; the last arguments name its PARAMETERS. Its C++
-/// name differs, because C headers declare some functions twice. It is not noexcept: pthread_cancel
-/// unwinds threads that print.
+/// Defines the entry point of the C function NAME with the PARAMETERS, whose names follow as the
+/// last arguments. Its C++ name is not NAME, because C headers declare some functions twice. It is
+/// not noexcept, because pthread_cancel unwinds threads that print.
 #define ALLOCTAP_DEFINE_STRING_ENTRY(Tracker, NAME, PARAMETERS, ...) \
   ::alloctap::StringResult<#NAME> alloctap_string_##NAME PARAMETERS ALLOCTAP_ASM(#NAME); \
   ALLOCTAP_EXPORT ALLOCTAP_NOINLINE ::alloctap::StringResult<#NAME> alloctap_string_##NAME PARAMETERS { \
@@ -144,8 +144,8 @@ using InterposedStringCall = StringCall<Sink, StringOriginals<Sink>>;
   ALLOCTAP_DEFINE_STRING_ENTRY_1(Tracker, atol) \
   ALLOCTAP_DEFINE_STRING_ENTRY_1(Tracker, atoll)
 
-/// Defines a function with `...` by V_NAME, which takes a va_list. LAST is the parameter before
-/// `...`.
+/// Defines the entry point of the variadic function NAME, which calls V_NAME with a va_list. LAST
+/// is the parameter before `...`.
 #define ALLOCTAP_DEFINE_PRINTING_ENTRY(Tracker, NAME, V_NAME, PARAMETERS, LAST, ...) \
   int alloctap_string_##NAME PARAMETERS ALLOCTAP_ASM(#NAME); \
   ALLOCTAP_EXPORT ALLOCTAP_NOINLINE int alloctap_string_##NAME PARAMETERS { \

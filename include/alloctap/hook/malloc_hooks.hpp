@@ -1,4 +1,4 @@
-/// Backend on the allocator's own hooks: patches and interposes nothing.
+/// Backend on the allocator's own hooks, which patches and interposes nothing.
 #pragma once
 
 #include <atomic>
@@ -19,10 +19,10 @@
 
 namespace alloctap {
 
-/// Backend on the first of `Providers` whose hooks report a test call of malloc. What hooks report
-/// depends on the allocator and its release. A probe determines it at the first start;
-/// `active_capabilities()` and reports show the result. `capabilities` promises what holds for all
-/// providers. Stacks begin at the program's frames if the probe called that allocation function.
+/// Backend on the first of `Providers` whose hooks report a test call of malloc. Which calls the
+/// hooks report depends on the allocator and its release. A probe determines this at the first
+/// start; `active_capabilities()` and reports show the result. `capabilities` promises what holds
+/// for all providers. The probe also learns the allocator's frames, which stacks then omit.
 template <HookProvider... Providers>
 class MallocHooksOf {
  public:
@@ -36,7 +36,7 @@ class MallocHooksOf {
       .blind_spots = "what the allocator's hooks do not tell, which is not known before the start",
   };
 
-  /// Returns FailedPrecondition if no provider works, with each one's reason and how to enable it.
+  /// Returns FailedPrecondition if no provider works, with each provider's reason and its remedy.
   template <EventSink Sink>
   static Status install() {
     std::string reasons;
@@ -58,30 +58,30 @@ class MallocHooksOf {
     if (active != nullptr) active->uninstall();
   }
 
-  /// Returns those of the last installed provider, or `capabilities` before the first start.
+  /// Returns the abilities of the last installed provider; before the first start, `capabilities`.
   [[nodiscard]] static HookCapabilities active_capabilities() noexcept {
     const Active* active = active_.load(std::memory_order_acquire);
     return active == nullptr ? capabilities : active->findings.capabilities(active->unseen.text());
   }
 
-  /// Returns the name with the provider, as in "malloc-hooks (sanitizer)".
+  /// Returns the backend's name with the provider's, as in "malloc-hooks (sanitizer)".
   [[nodiscard]] static std::string_view active_name() noexcept {
     const Active* active = active_.load(std::memory_order_acquire);
     return active == nullptr ? name : std::string_view(active->name);
   }
 
-  /// Returns what the probe found; all false before the first start.
+  /// Returns the result of the probe; all false before the first start.
   [[nodiscard]] static ProbeFindings findings() noexcept {
     const Active* active = active_.load(std::memory_order_acquire);
     return active == nullptr ? ProbeFindings{} : active->findings;
   }
 
-  /// Call before the first start if the program calls the two functions below. Reports then do not
-  /// list dlclose as unseen.
+  /// Call before the first start if the program calls `on_modules_unloading` and
+  /// `on_modules_unloaded`. Reports then do not list dlclose as unseen.
   static void reports_modules() noexcept { reports_modules_ = true; }
 
-  /// Call before and after dlclose: allocators do not report it. Keeps names of the module's
-  /// frames, and drops cached data about its code. No effect unless a tracker runs.
+  /// Call before and after dlclose, which allocators do not report. The calls keep the names of the
+  /// module's frames, and drop cached data about its code. No effect unless a tracker runs.
   static void on_modules_unloading() noexcept { HookFeed::on_modules_unloading(); }
   static void on_modules_unloaded() noexcept { HookFeed::on_modules_unloaded(); }
 
@@ -141,7 +141,7 @@ class MallocHooksOf {
   static inline constinit bool reports_modules_ = false;
 };
 
-/// Tried in this order: hooks that can be uninstalled come first.
+/// Providers are tried in this order; those whose hooks can be uninstalled come first.
 using MallocHooks =
     MallocHooksOf<BionicHooks<>, GlibcDebugHooks<>, GperftoolsHooks<>, SanitizerHooks<>>;
 

@@ -1,4 +1,4 @@
-/// Backend for custom allocators: the program reports each allocation by a call.
+/// Backend for custom allocators, to which the program reports each allocation by a call.
 #pragma once
 
 #include <atomic>
@@ -12,12 +12,12 @@
 
 namespace alloctap {
 
-/// Backend that patches nothing: the program calls these functions from its allocator. They do
-/// nothing unless a tracker runs. Thread-safe; callable inside malloc.
+/// Backend that patches nothing: the program calls these functions from its allocator. The
+/// functions do nothing unless a tracker runs. Thread-safe; callable inside malloc.
 ///
 /// Call `on_allocate` after the allocator returned a block, and `on_free` before it frees one.
 /// Around a reallocation, which may fail, call `begin_reallocate` and pass its result to
-/// `end_reallocate`. `Domain` is any type: each domain feeds at most one tracker.
+/// `end_reallocate`. `Domain` is any type, and each `Domain` feeds at most one tracker.
 template <class Domain = void>
 struct ManualHook {
   static constexpr std::string_view name = "manual";
@@ -29,7 +29,7 @@ struct ManualHook {
       .blind_spots = "what the program does not report",
   };
 
-  /// `size` and `alignment` are in bytes.
+  /// Records a block; `size` and `alignment` are in bytes.
   ALLOCTAP_NOINLINE static void on_allocate(void* block, std::size_t size,
                                             std::size_t alignment = 0) noexcept {
     const Feed* feed = feed_.load(std::memory_order_acquire);
@@ -59,7 +59,7 @@ struct ManualHook {
         .pointer = block, .kind = DeallocationKind::kCustom, .origin = ALLOCTAP_CALL_ORIGIN()});
   }
 
-  /// Records that the reallocation returned `block`. If it is nullptr, restores the old record.
+  /// Records that the reallocation returned `block`. Restores the old record if `block` is nullptr.
   ALLOCTAP_NOINLINE static void end_reallocate(const DetachedBlock& old, void* block,
                                                std::size_t size,
                                                std::size_t alignment = 0) noexcept {
@@ -84,7 +84,7 @@ struct ManualHook {
     feed->map(MappingEvent{.address = address, .length = length, .origin = ALLOCTAP_CALL_ORIGIN()});
   }
 
-  /// Records that `[address, address + length)` is about to be unmapped, which must not fail.
+  /// Records that `[address, address + length)` is about to be unmapped. Unmapping must not fail.
   ALLOCTAP_NOINLINE static void on_unmap(void* address, std::size_t length) noexcept {
     const Feed* feed = feed_.load(std::memory_order_acquire);
     if (feed == nullptr) return;
@@ -93,14 +93,14 @@ struct ManualHook {
         MappingEvent{.address = address, .length = length, .origin = ALLOCTAP_CALL_ORIGIN()});
   }
 
-  /// Call before dlclose, unless a backend hooks it, so that the module's frames keep their names.
+  /// Call before dlclose, unless a backend hooks it, so that frames of the module keep their names.
   static void on_modules_unloading() noexcept {
     const Feed* feed = feed_.load(std::memory_order_acquire);
     if (feed != nullptr) feed->modules_unloading();
   }
 
-  /// Call after dlclose, unless a backend hooks it. Drops cached data about the module's code,
-  /// whose addresses the next module may reuse.
+  /// Call after dlclose, unless a backend hooks dlclose. Drops cached data about the module's code,
+  /// because the next module may reuse its addresses.
   static void on_modules_unloaded() noexcept {
     const Feed* feed = feed_.load(std::memory_order_acquire);
     if (feed != nullptr) feed->modules_unloaded();

@@ -12,11 +12,11 @@
 
 namespace alloctap {
 
-/// The regions that were mapped at one moment, with their protection. Allocates from the tracker's
-/// arena. Move-only.
+/// List of the regions that were mapped at one moment, with their protection. Its memory is
+/// allocated in the tracker's arena. Move-only.
 class MemoryRegions {
  public:
-  /// Returns no regions if the memory map cannot be read or out of memory.
+  /// Returns an empty list if the memory map cannot be read, or if out of memory.
   [[nodiscard]] static MemoryRegions read() noexcept;
 
   /// Returns the region that holds `address`, or nullptr.

@@ -18,9 +18,10 @@ struct ModulePattern {
   bool leaves_out = false;
 };
 
-/// Modules that a pattern or the predicate chooses, minus those that a pattern excludes. With
-/// neither it holds all modules, or none if not `selects_by_default`. Constant-initialized; only
-/// `clear` frees its memory, so it stays usable until process exit. Control plane; not thread-safe.
+/// Set of the modules that a pattern or the predicate chooses, minus those that a pattern excludes.
+/// Without either it holds all modules, or is empty if `selects_by_default` is false.
+/// Constant-initialized; only `clear` frees its memory, so it stays usable until process exit.
+/// Control plane; not thread-safe.
 class ModuleSelection {
  public:
   using Predicate = bool (*)(std::string_view path);
@@ -31,14 +32,15 @@ class ModuleSelection {
   ModuleSelection(const ModuleSelection&) = delete;
   ModuleSelection& operator=(const ModuleSelection&) = delete;
 
-  /// Chooses modules with a part of the path that matches the POSIX extended regular expression
-  /// `pattern`. Returns InvalidArgument if it is malformed; `status` then keeps returning that.
+  /// Chooses modules if the POSIX extended regular expression `pattern` matches a part of the path
+  /// or of the loader's name. Returns InvalidArgument if `pattern` is malformed; `status` then
+  /// keeps returning this error.
   Status modules_matching(const std::string& pattern) { return add(pattern, false); }
 
-  /// Excludes modules, even if a pattern or the predicate chooses them.
+  /// Excludes modules that match, even if a pattern or the predicate chooses them.
   Status modules_not_matching(const std::string& pattern) { return add(pattern, true); }
 
-  /// Chooses modules for which `predicate` returns true. It is called in the control plane.
+  /// Chooses modules for which `predicate`, called in the control plane, returns true.
   void modules_where(Predicate predicate) {
     const ReentrancyGuard guard;
     rules().predicate = predicate;
@@ -50,10 +52,10 @@ class ModuleSelection {
     delete std::exchange(rules_, nullptr);
   }
 
-  /// Returns the first error of the functions above.
+  /// Returns the first error of `modules_matching` and `modules_not_matching`.
   [[nodiscard]] Status status() const { return rules_ == nullptr ? Status() : rules_->status; }
 
-  /// Returns true if the set holds the module. `path` is the path of its file; `name` is what the
+  /// Returns true if the set holds the module with the file `path`. `name` is the name that the
   /// loader was asked for, perhaps a symbolic link.
   [[nodiscard]] bool selects(const std::string& path, const std::string& name) const;
 
@@ -77,7 +79,7 @@ class ModuleSelection {
     return *rules_;
   }
 
-  /// Returns true if nothing but exclusions was given and all modules are chosen by default.
+  /// Returns true if there is no choosing pattern and all modules are chosen by default.
   [[nodiscard]] bool chooses_nothing() const;
 
   Status add(const std::string& pattern, bool leaves_out);

@@ -11,7 +11,7 @@ namespace alloctap::functions {
 
 static_assert(sizeof(std::size_t) == sizeof(unsigned long), "the names below are those of LP64");
 
-/// The four argument lists of operator new, by the family of their result.
+/// Variants of operator new by argument list. `Kind` is the block's family, such as new or new[].
 template <AllocationKind Kind>
 struct PlainNew : Allocates<Kind> {
   using Signature = void*(std::size_t);
@@ -84,7 +84,7 @@ struct NewArrayAlignedNothrow : AlignedNothrowNew<AllocationKind::kAlignedNewArr
   static constexpr const char* name = "_ZnamSt11align_val_tRKSt9nothrow_t";
 };
 
-/// The six argument lists of operator delete, named after what follows the pointer.
+/// Variants of operator delete, named after the parameters that follow the pointer.
 template <DeallocationKind Kind>
 struct PlainDelete : DeallocatesBlock<Kind> {
   using Signature = void(void*);

@@ -6,9 +6,9 @@
 
 namespace alloctap {
 
-/// One address per function description and `Owner`. Set before any call is redirected and never
-/// cleared, because a thread may still be in a handler after uninstall. Thread-safe; readable
-/// inside malloc.
+/// Original functions: one address per function description and `Owner`. An address is set before
+/// any call is redirected. It is never cleared, because a thread may still be in a handler after
+/// uninstall. Thread-safe; readable inside malloc.
 template <class Owner>
 class OriginalFunctions {
  public:

@@ -19,18 +19,18 @@
 namespace alloctap {
 
 /// A module calls imported functions through GOT slots that the loader fills. This backend stores
-/// handlers in the slots of chosen modules and restores them at stop. Calls from other modules cost
-/// nothing and are not seen.
+/// handlers in the slots of chosen modules and restores the slots at stop. Calls from other modules
+/// cost nothing and are not seen.
 ///
 /// Each function list is a group with its own patterns. By default, heap functions are hooked in
-/// all modules, mapping functions in none, and an engine's own functions wherever they are
-/// imported:
+/// all modules, mapping functions in no module, and an engine's functions in all modules that
+/// import them:
 ///
 /// - `struct EngineAllocate : functions::Allocates<AllocationKind::kMalloc>` with `name`,
 ///   `Signature` and `request` (`function_description.hpp`), and `EngineFree` accordingly;
 /// - `using EngineFunctions = FunctionList<EngineAllocate, EngineFree>;`
 /// - `using Hook = PltHookWith<EngineFunctions>;` in the config;
-/// - `Hook::modules_matching("/libgame[^/]*$")` for the heap's functions,
+/// - `Hook::modules_matching("/libgame[^/]*$")` for heap functions,
 ///   `Hook::group<MappingFunctions>().modules_matching("/libgpu")`,
 ///   `Hook::group<EngineFunctions>().modules_not_matching("/libaudio")`.
 ///
@@ -61,7 +61,7 @@ class PltHookWith {
     return selection_<List>;
   }
 
-  /// Forward to `ModuleSelection`, for the heap functions.
+  /// Shorthands for functions of the heap functions' `ModuleSelection`.
   static Status modules_matching(const std::string& pattern) {
     return group<HeapFunctions>().modules_matching(pattern);
   }
@@ -72,15 +72,15 @@ class PltHookWith {
     group<HeapFunctions>().modules_where(predicate);
   }
 
-  /// Removes all patterns of all groups. Not while a tracker runs.
+  /// Removes all patterns of all groups. Must not be called while a tracker runs.
   static void clear_modules() {
     group<HeapFunctions>().clear();
     group<MappingFunctions>().clear();
     (group<EngineLists>().clear(), ...);
   }
 
-  /// Excludes the module that holds `code`, such as a preloaded library with the tracker. Returns
-  /// false if four are excluded already.
+  /// Excludes the module that holds `code`, for example a preloaded library with the tracker.
+  /// Returns false if four modules are already excluded.
   static bool leave_alone(const void* code) noexcept {
     for (const void*& place : PltState::left_alone) {
       if (place != nullptr && place != code) continue;
@@ -90,15 +90,15 @@ class PltHookWith {
     return false;
   }
 
-  /// Call before the first start from a preloaded library whose own dlclose notifies the sink, so
-  /// that it is not notified twice.
+  /// Call before the first start from a preloaded library whose interposed dlclose notifies the
+  /// sink. The hooked dlclose then does not notify the sink a second time.
   static void reports_modules(bool told = true) noexcept {
     PltLoaderCalls::set_other_notices(told);
   }
 
-  /// Hooks modules opened since the last walk: for modules opened without dlopen, or to hook them
-  /// at once. If another thread holds the control lock for over 0.1 s, this happens at the thread's
-  /// next dlopen, dlsym or dlclose instead.
+  /// Hooks modules opened since the last walk. Needed for modules opened without dlopen, or to hook
+  /// modules at once. If another thread holds the control lock for over 0.1 s, the modules are
+  /// hooked at this thread's next dlopen, dlsym or dlclose instead.
   static void refresh() noexcept { static_cast<void>(PltEngine::refresh()); }
 
   /// Returns the slots that are hooked now.
@@ -129,8 +129,8 @@ class PltHookWith {
     return status;
   }
 
-  /// Call in a forked child that is not tracked: slots keep their handlers, and calls pass through.
-  /// Must not ask the loader, whose lock a thread of the parent may have held at the fork.
+  /// Makes calls pass through in a forked child that is not tracked. Slots keep their handlers:
+  /// restoring needs the loader's lock, which a thread of the parent may have held at the fork.
   static void abandon() noexcept {
     PltState::active.store(false, std::memory_order_release);
     if (stop_ != nullptr) stop_();
@@ -145,7 +145,7 @@ class PltHookWith {
  private:
   static_assert(sizeof...(EngineLists) + 2 < kLoaderGroup, "too many groups of functions");
 
-  /// Requires the control lock.
+  /// `module` is the module's start address. Requires the control lock.
   static bool has_hooked_slots(std::uintptr_t module) noexcept {
     const auto& slots = plt_state().hooked;
     return std::any_of(slots.begin(), slots.end(), [=](const HookedSlot& slot) {

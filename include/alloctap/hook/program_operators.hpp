@@ -26,9 +26,10 @@ constexpr bool is_operator(DeallocationKind kind) noexcept {
 template <class Function>
 inline constexpr bool kIsOperator = requires { requires is_operator(Function::kind); };
 
-/// Whether calls of operators pass through unrecorded because the program replaces some. The C++
-/// library's other forms call the replaced ones ([new.delete]). These may add a header or allocate
-/// from a pool. The hook then records the blocks that they get from malloc instead.
+/// Detector of operators that the program replaces. If there are any, all operators pass through
+/// unrecorded, because the C++ library's forms call the replaced ones ([new.delete]). Replaced
+/// operators may add a header or use a pool, so the hook records the blocks that they get from
+/// malloc.
 ///
 /// `serve` may run inside malloc; the other functions belong to the control plane.
 class ProgramOperators {
@@ -39,9 +40,9 @@ class ProgramOperators {
     return kIsOperator<Function> && are_served_.load(std::memory_order_relaxed);
   }
 
-  /// Looks for operators in the executable and in libraries, except the C++ library and any that
-  /// defines malloc. `sees_calls_of(start)` returns true if the hook sees the mallocs of the module
-  /// at that address. Asks the loader, which may allocate.
+  /// Searches for operators in the executable and in libraries, except the C++ library and
+  /// libraries that define malloc. `sees_calls_of(start)` returns true if the hook sees the malloc
+  /// calls of the module at `start`. Calls the loader, which may allocate.
   template <class SeesCallsOf>
   static void find(SeesCallsOf sees_calls_of) noexcept {
     const Definers definers;
@@ -58,7 +59,7 @@ class ProgramOperators {
   static void pass_through() noexcept { are_served_.store(true, std::memory_order_relaxed); }
 
  private:
-  /// Holds nullptr for functions that are not operators.
+  /// Returns the linker symbols, with nullptr for functions that are not operators.
   template <class... Functions>
   static constexpr std::array<const char*, sizeof...(Functions)> operator_names(
       FunctionList<Functions...>) noexcept {
@@ -67,14 +68,15 @@ class ProgramOperators {
 
   static bool sees_all_calls(std::uintptr_t) noexcept { return true; }
 
-  /// Start addresses of the modules whose definitions matter.
+  /// Start addresses of the modules that may define operators.
   struct Definers {
     std::uintptr_t own = module_of(reinterpret_cast<std::uintptr_t>(&are_served_));
     std::uintptr_t executable = module_of(os::executable_address());
     std::uintptr_t allocator = module_behind_own("malloc");
     std::uintptr_t cxx_library = module_behind_own("__cxa_allocate_exception");
 
-    /// Returns the start of the program's module that defines `name`, or 0 if another module does.
+    /// Returns the start of the module that defines `name`, or 0 if that module is not the
+    /// program's.
     [[nodiscard]] std::uintptr_t find_programs(const char* name) const noexcept;
 
    private:

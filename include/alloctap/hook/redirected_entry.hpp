@@ -14,16 +14,16 @@
 
 namespace alloctap {
 
-/// Set before any call is redirected and never cleared, because a thread may still be in a handler
-/// after uninstall. Thread-safe.
+/// Originals of the redirected functions. Set before any call is redirected and never cleared,
+/// because a thread may still be in a handler after uninstall. Thread-safe.
 template <EventSink Sink>
 class RedirectedOriginals : public OriginalFunctions<RedirectedOriginals<Sink>> {
  public:
-  /// Until the originals are known, calls are served from the bootstrap arena.
+  /// `get` may return a bootstrap function, so handlers must recognize bootstrap blocks.
   static constexpr bool kHandsOutStandIns = true;
 
-  /// Returns the original, never null inside a handler. Returns a stand-in while this thread
-  /// allocates for the tracker.
+  /// Returns the original, never null inside a handler. Returns a bootstrap function
+  /// (`BootstrapCall`) while this thread allocates for the tracker.
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static typename Function::Signature* get() noexcept {
     if constexpr (requires { &BootstrapCall<Function>::call; }) {
@@ -43,8 +43,9 @@ class RedirectedOriginals : public OriginalFunctions<RedirectedOriginals<Sink>> 
   static inline constinit std::atomic<bool> recording_{false};
 };
 
-/// `call` has the signature of `Function`, reports the call to `Sink` and calls the original. It
-/// replaces the original, so its caller is the program. One specialization per role.
+/// Entry point: `call` has the signature of `Function`, reports to `Sink` and calls the original.
+/// `call` returns to the program, because it replaces the original. One specialization per role.
+/// Runs inside malloc.
 template <class Function, EventSink Sink, CallRole Role = Function::role,
           class Signature = typename Function::Signature>
 struct RedirectedEntry;

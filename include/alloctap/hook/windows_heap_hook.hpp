@@ -25,20 +25,19 @@
 namespace alloctap {
 
 /// All allocation APIs end in the functions of `functions.hpp`. This backend patches their
-/// prologues (`function_patch.hpp`), so calls from any module are seen, ntdll.dll's own included.
-/// Stopping restores the code byte for byte, unless blocks are checked. Live checked blocks may
+/// prologues (`function_patch.hpp`), so calls from any module are seen, including ntdll.dll's own.
+/// `uninstall` restores the code byte for byte, unless blocks are checked. Live checked blocks may
 /// begin inside a heap block, so the patches then stay, and no other tracker can hook this process.
 /// The module with the handlers is never unloaded, because threads may be inside them.
 ///
-/// `install` is all or nothing: if a function cannot be patched, it undoes the others and returns
-/// the reason. Functions that this Windows lacks are skipped. Recording begins after all are
-/// patched. Stops no thread while it needs a lock that the thread may hold. Linked into the
-/// executable and without checks, it does not wait for the loader lock.
+/// `install` is all or nothing: if a function cannot be patched, it undoes the other patches and
+/// returns the reason. It skips functions that this Windows lacks. Recording begins after all are
+/// patched. While `install` has stopped a thread, it takes no lock that the thread may hold. Linked
+/// into the executable and without checks, it does not wait for the loader lock.
 ///
 /// With checks, `_aligned_malloc` is also hooked in the C libraries (`aligned_patches.hpp`),
-/// because the heap sees only a larger block around it. Fixed LocalAlloc and GlobalAlloc blocks are
-/// hooked in their own functions (`local_patches.hpp`), because the system hides bad frees of them
-/// from the heap.
+/// because the heap sees only a larger block around the aligned one. LocalAlloc and GlobalAlloc are
+/// hooked (`local_patches.hpp`), because the system hides bad frees of fixed blocks from the heap.
 ///
 /// Choose `WindowsImportHook` if the process forbids changing code (dynamic code policy).
 struct WindowsHeapHook {
@@ -82,7 +81,7 @@ struct WindowsHeapHook {
     return status;
   }
 
-  /// Returns nullopt if there were too many, or the heaps could not be walked.
+  /// Returns nullopt if there were too many blocks, or if the heaps could not be walked.
   [[nodiscard]] static std::optional<std::span<const AddressRange>> earlier_blocks() noexcept {
     return PreexistingBlocks::get();
   }
@@ -137,7 +136,7 @@ struct WindowsHeapHook {
     }
   }
 
-  /// Prepares the patches without enabling them. Stores all originals.
+  /// Prepares the patches without enabling them. Publishes all originals.
   template <EventSink Sink>
   static Status prepare(std::vector<FunctionPatch>& patches) {
     Status status;
@@ -147,7 +146,7 @@ struct WindowsHeapHook {
       const auto handler = reinterpret_cast<const void*>(&WindowsEntry<Function, Sink>::call);
       const PatchTarget target = find_system_target(Function::name);
       if (!status.ok() || target.address == nullptr) return;
-      // ntdll.dll can never be unloaded, so only the handler's module is pinned.
+      // Only the handler's module is pinned, because ntdll.dll is never unloaded.
       os::pin_module(handler);
       auto patch = FunctionPatch::prepare(target, handler, regions);
       if (!patch.ok()) {

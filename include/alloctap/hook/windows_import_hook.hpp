@@ -12,16 +12,16 @@
 namespace alloctap {
 
 /// Backend for processes that forbid changing code. All allocation APIs end in a library's call of
-/// ntdll.dll (`functions.hpp`), through a slot of its import address table. This backend stores
-/// handlers in such slots of all modules, including the program's and the tracker's. Later modules
-/// are hooked before their DllMain if the system binds imports first, else when LoadLibrary
-/// returns. GetProcAddress also returns handlers while the hook is installed. Calls inside
-/// ntdll.dll use no slot and are not seen.
+/// ntdll.dll (`functions.hpp`), through a slot of the library's import address table. This backend
+/// stores handlers in such slots of all modules, including the program's and the tracker's. Later
+/// modules are hooked before their DllMain if the system binds imports first, otherwise when
+/// LoadLibrary returns. GetProcAddress also returns handlers while the hook is installed. Calls
+/// inside ntdll.dll use no slot and are not seen.
 ///
-/// Stopping restores slots that still hold a handler. The module with the handlers is never
-/// unloaded: threads may be inside them, and addresses from GetProcAddress lead there for ever.
+/// `uninstall` restores slots that still hold a handler. The module with the handlers is never
+/// unloaded, because threads or addresses from GetProcAddress may still lead there.
 ///
-/// Control plane. All functions wait for the loader lock: call none from DllMain, or while a
+/// Control plane. All functions wait for the loader lock, so call none from DllMain, or while a
 /// DllMain waits for the caller. `refresh` and `report` are thread-safe.
 struct WindowsImportHook {
   static constexpr std::string_view name = "windows-imports";
@@ -39,8 +39,8 @@ struct WindowsImportHook {
           "own, stacks of threads",
   };
 
-  /// Hooks slots that were bound or modules that were loaded since the last walk: delay-loaded
-  /// imports, and modules loaded without LoadLibrary.
+  /// Hooks slots bound and modules loaded since the last walk. Needed for delay-loaded imports, and
+  /// for modules loaded without LoadLibrary.
   static void refresh() noexcept { WindowsImportEngine::refresh(); }
 
   /// Returns the slots that are hooked now.
