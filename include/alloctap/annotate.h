@@ -1,10 +1,10 @@
 /* Annotations of a program for alloctap: tags, game frames, no-allocation scopes, fibers,
-   session marks and pools. Any source file may include it (C99, C++11 or later; nothing to
-   link).
+   session marks and pools. Any source file may include this header (C99, C++11 or later;
+   nothing to link).
 
    Without a tracker in the process each function costs a load and a branch, and does nothing. An
    embedded tracker or alloctap-run supplies the implementations when it starts, or when a module
-   is loaded later. Calls before that do nothing. With ALLOCTAP_DISABLED defined, every function
+   is loaded later. Until then calls do nothing. With ALLOCTAP_DISABLED defined, every function
    is empty.
 
    Thread-safe. Must not be called inside malloc or in a signal handler. Names are
@@ -53,8 +53,8 @@ struct alloctap_scope_options {
   void (*on_offence)(const struct alloctap_offence* offence);
 };
 
-/* Function tables of a tracker, one per group. `size` is the size of the structure: later
-   versions append members and check it before they use one. `length` may be
+/* Function tables of a tracker, one per group. `size` is the size of the structure. Later versions
+   append members, and check `size` before they use these. `length` may be
    ALLOCTAP_ENDS_IN_ZERO. */
 #define ALLOCTAP_ENDS_IN_ZERO SIZE_MAX
 #if defined(__GNUC__) || defined(__clang__)
@@ -122,7 +122,7 @@ struct alloctap_slots {
 
 /* One hidden object per module, with weak references that the linker or loader resolves if a
    tracker exports the tables. An ELF note (gABI, "Note Section") of type 1 holds the distance to
-   the object. A tracker follows it to fill slots left unresolved, as in non-PIC executables. */
+   the object. A tracker uses the note to fill slots left unresolved, as in non-PIC executables. */
 #if defined(__LP64__)
 #define ALLOCTAP_ADDRESS ".quad "
 #else
@@ -282,7 +282,7 @@ static inline void alloctap_no_allocation_begin(struct alloctap_scope* scope, co
   if (scopes) scopes->begin(scope, name, ALLOCTAP_LENGTH_OF(name), options);
 }
 
-/* Ends the scope. Returns nonzero if it had an offence. */
+/* Ends the scope. Returns nonzero if an offence occurred in the scope. */
 static inline int alloctap_no_allocation_end(struct alloctap_scope* scope) {
   const struct alloctap_scope_functions* const scopes = ALLOCTAP_OFFERED(scope);
   const int offended = scopes && scope->node ? scopes->end(scope) : 0;
@@ -290,7 +290,7 @@ static inline int alloctap_no_allocation_end(struct alloctap_scope* scope) {
   return offended;
 }
 
-/* Begins a scope whose allocations are not counted by the enclosing scopes. */
+/* Begins a scope that permits allocations: enclosing no-allocation scopes do not count them. */
 static inline void alloctap_allowed_begin(struct alloctap_scope* scope) {
   const struct alloctap_scope_functions* const scopes = ALLOCTAP_OFFERED(scope);
   scope->node = NULL;
@@ -355,22 +355,22 @@ static inline alloctap_pool alloctap_pool_create(const char* name) {
   return pools ? pools->create(name, ALLOCTAP_LENGTH_OF(name)) : 0;
 }
 
-/* Records that the pool allocated `size` bytes at `pointer`. Call it before another thread can
+/* Records that the pool allocated `size` bytes at `pointer`. Call this before another thread can
    free the block. */
 ALLOCTAP_POOL_FUNCTION void alloctap_pool_allocate(alloctap_pool pool, void* pointer, size_t size) {
   const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
   if (pools && pool) pools->allocate(pool, pointer, size);
 }
 
-/* Records the free of the block at `pointer`. Call it before the pool can reuse the memory. */
+/* Records the free of the block at `pointer`. Call this before the pool can reuse the memory. */
 ALLOCTAP_POOL_FUNCTION void alloctap_pool_free(alloctap_pool pool, void* pointer) {
   const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
   if (pools && pool) pools->free(pool, pointer);
 }
 
-/* Records a reallocation; `old_pointer` may be null. A null `new_pointer` means that it failed,
-   or that it freed the old block if `size` is 0. Call it before another thread can receive the
-   old block. */
+/* Records a reallocation; `old_pointer` may be null. A null `new_pointer` means that the
+   reallocation failed or, if `size` is 0, freed the old block. Call this function before another
+   thread can receive the old block. */
 ALLOCTAP_POOL_FUNCTION void alloctap_pool_reallocate(alloctap_pool pool, void* old_pointer,
                                                      void* new_pointer, size_t size) {
   const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
@@ -383,14 +383,15 @@ static inline void alloctap_pool_overhead(alloctap_pool pool, uint64_t bytes) {
   if (pools && pool) pools->overhead(pool, bytes);
 }
 
-/* Ends all blocks of the pool, as for an arena at the end of a frame. The pool stays usable. */
+/* Records that all blocks of the pool are freed, as when a per-frame arena is reset. The pool
+   stays usable. */
 static inline void alloctap_pool_reset(alloctap_pool pool) {
   const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
   if (pools && pool) pools->reset(pool);
 }
 
-/* Ends the pool and all its blocks. Reports keep its totals; the next pool with that name
-   continues them. */
+/* Ends the pool and records that all its blocks are freed. Reports keep the pool's totals; the
+   next pool with that name continues them. */
 static inline void alloctap_pool_destroy(alloctap_pool pool) {
   const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
   if (pools && pool) pools->destroy(pool);

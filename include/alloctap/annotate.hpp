@@ -15,7 +15,7 @@ class Name {
   // NOLINTEND(google-explicit-constructor)
 
   const char* data() const noexcept { return data_; }
-  /// Returns the length, or `ALLOCTAP_ENDS_IN_ZERO` if it is not known.
+  /// Returns the length, or `ALLOCTAP_ENDS_IN_ZERO` for a null-terminated string of unknown length.
   size_t size() const noexcept { return size_; }
 
  private:
@@ -23,14 +23,14 @@ class Name {
   size_t size_;
 };
 
-/// A tag as a value that can be stored or passed to another thread. Default: no tag.
+/// A tag id that can be stored or passed to another thread. A default `Tag` means no tag.
 struct Tag {
   uint16_t id = 0;
 };
 
 /// Policy of a no-allocation scope.
 struct NoAllocationOptions {
-  /// Number of allocations that are no offence.
+  /// Number of allocations that the scope permits; each further one is an offence.
   uint64_t allowed = 0;
   /// Makes each free an offence, too.
   bool forbids_frees = false;
@@ -106,10 +106,10 @@ inline void mark(Name name) noexcept {
 }
 
 /// Ends a game frame and begins the next. Call it once per iteration of the game loop. The loop may
-/// change threads; reports count the changes. Two loops that both mark end each other's frames.
+/// change threads; reports count the changes. If two loops call it, each ends the other's frames.
 /// Returns false without effect if no tracker counts frames, if another thread is executing this
-/// function, or inside an observer. Costs about a clock read; allocates nothing, takes no lock, and
-/// blocks while a snapshot copies.
+/// function, or inside an observer. Costs about a clock read. Allocates nothing and takes no lock,
+/// but blocks while a snapshot copies.
 inline bool frame_mark() noexcept { return alloctap_frame_mark() != 0; }
 
 /// A scope guard that makes every allocation of its thread an offence, whichever code allocates:
@@ -119,10 +119,10 @@ inline bool frame_mark() noexcept { return alloctap_frame_mark() != 0; }
 ///       mixer.run();
 ///     }
 ///
-/// Offences are counted per scope and stack, and may call a function or abort.
-/// `allocations_allowed` makes an exception. Requires `AllocationScopes` among the tracker's
-/// observers, or alloctap-run; otherwise nothing is an offence. The name is not copied and must
-/// outlive the scope. A scope without allocations costs a few stores.
+/// Offences are counted per scope and stack; `NoAllocationOptions` can make them call a function or
+/// abort. An `allocations_allowed` scope inside permits allocations. Requires `AllocationScopes`
+/// among the tracker's observers, or alloctap-run; otherwise nothing is an offence. The name is not
+/// copied and must outlive the scope. A scope without allocations costs a few stores.
 class NoAllocationScope {
  public:
   explicit NoAllocationScope(Name name) noexcept : scope_() { begin(name, nullptr); }
@@ -140,7 +140,7 @@ class NoAllocationScope {
   NoAllocationScope(const NoAllocationScope&) = delete;
   NoAllocationScope& operator=(const NoAllocationScope&) = delete;
 
-  /// Returns true if an offence has occurred so far.
+  /// Returns true if an offence has occurred in this scope so far.
   bool offends() const noexcept {
     const alloctap_scope_functions* const scopes = ALLOCTAP_OFFERED(scope);
     return scopes != nullptr && scope_.node != nullptr && scopes->offends(&scope_) != 0;
@@ -156,7 +156,7 @@ class NoAllocationScope {
 };
 using no_allocation_scope = NoAllocationScope;
 
-/// A scope guard whose allocations the enclosing no-allocation scopes do not count.
+/// A scope guard that permits allocations inside no-allocation scopes, which do not count them.
 class AllocationsAllowed {
  public:
   AllocationsAllowed() noexcept : scope_() { alloctap_allowed_begin(&scope_); }
@@ -170,14 +170,14 @@ class AllocationsAllowed {
 using allocations_allowed = AllocationsAllowed;
 
 /// A scope guard that registers `[stack, stack + bytes)` as the stack of a fiber (ucontext,
-/// Boost.Context, a job system). Captures on it are then as fast as on a thread's own stack.
-/// Captures on an unregistered stack are correct but slow: the memory may be unmapped at any time,
-/// so it is read by system calls.
+/// Boost.Context, a job system). Captures on a registered stack are as fast as on a thread's own
+/// stack. Captures on an unregistered stack are correct but slow: they read the stack by system
+/// calls, because its memory may be unmapped at any time.
 ///
 ///     alloctap::fiber_scope scope{stack.memory(), stack.size()};
 ///
-/// Construct it before the fiber runs, or first inside it. Destroy it when the fiber has ended,
-/// before its memory is freed. The fiber may migrate between threads.
+/// Construct the scope before the fiber runs, or first inside the fiber. Destroy it when the fiber
+/// has ended, before the stack's memory is freed. The fiber may migrate between threads.
 class FiberScope {
  public:
   FiberScope(const void* stack, size_t bytes) noexcept : fiber_(alloctap_fiber_add(stack, bytes)) {}
@@ -190,14 +190,14 @@ class FiberScope {
 };
 using fiber_scope = FiberScope;
 
-/// A suballocator of the program that reports show by name:
+/// A named suballocator of the program, whose blocks reports show under its name:
 ///
 ///     alloctap::memory_pool arena{"FrameArena"};
 ///     void* const block = bump(bytes);  arena.allocate(block, bytes);  ...  arena.reset();
 ///
-/// Move-only; its destructor ends its blocks. annotate.h documents the functions. Thread-safe
-/// except for moves and the destructor. A pool constructed before a tracker can be found is never
-/// recorded: see docs/annotations.md.
+/// Move-only; the destructor records all live blocks as freed. annotate.h documents the functions.
+/// Thread-safe except for moves and the destructor. A pool constructed before a tracker can be
+/// found is never recorded: see docs/annotations.md.
 class MemoryPool {
  public:
   explicit MemoryPool(Name name) noexcept : pool_(0) {
@@ -224,9 +224,9 @@ class MemoryPool {
   ALLOCTAP_POOL_METHOD void reallocate(void* old_block, void* block, size_t bytes) const noexcept {
     alloctap_pool_reallocate(pool_, old_block, block, bytes);
   }
-  /// Sets the bytes that the pool holds beyond its blocks.
+  /// Sets the pool's overhead: the bytes that the pool holds besides its live blocks.
   void set_overhead(uint64_t bytes) const noexcept { alloctap_pool_overhead(pool_, bytes); }
-  /// Ends all blocks; the pool stays usable.
+  /// Records that all blocks of the pool are freed; the pool stays usable.
   void reset() const noexcept { alloctap_pool_reset(pool_); }
 
   /// Returns the handle for the functions of annotate.h; 0 if no tracker records the pool.

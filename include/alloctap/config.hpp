@@ -1,4 +1,4 @@
-/// Configuration of a tracker: its policy slots, their defaults, and the checks of both.
+/// Configuration of a tracker: its policy slots, their defaults, and checks of the policies.
 #pragma once
 
 #include <concepts>
@@ -43,15 +43,16 @@ struct Limits {
 ///     };
 ///
 /// A config may also define static functions:
-/// - `on_first_call()` runs once, in the first interposed call, before constructors: starts early.
+/// - `on_first_call()` runs once, in the first interposed call, before constructors. It may start
+///   the tracker.
 /// - `is_internal_call(const CallOrigin&)` returns true for calls that are not the program's.
-/// `may_have_internal_calls()` returns false once no such call can follow; until then, sampling
-/// has no fast path.
-/// - `own_module()` returns as `std::span<const char>` a module that has the tracker and no code of
-/// the program. Its frames are left out of stacks. Its variables, and its frames on the reporting
-/// thread's stack, are no roots of the leak scan.
+///   `may_have_internal_calls()` returns false once no internal call can follow; until then,
+///   sampling has no fast path.
+/// - `own_module()` returns the bytes of a module, as `std::span<const char>`, that contains the
+///   tracker and no code of the program. Stacks omit the module's frames. The leak scan does not
+///   use its variables, or its frames on the reporting thread's stack, as roots.
 /// - `for_each_kept_pointer(void (*visit)(void*, const void*), void* context)` calls `visit` with
-/// `context` and each pointer that such variables or the arena keep for the program.
+///   `context` and each pointer that the module's variables or the arena keep for the program.
 /// - `on_misuse(const Misuse&)` receives each fault that `Checks` find, once, inside malloc.
 struct DefaultConfig {
   using Hook = ManualHook<>;
@@ -68,7 +69,7 @@ struct DefaultConfig {
   static constexpr Limits limits{};
 };
 
-/// Satisfied if `C` fills every slot. `Tracker` diagnoses which slot is wrong.
+/// Satisfied if `C` fills every slot. `Tracker` reports at compile time which slot is wrong.
 template <class C>
 concept TrackerConfig =
     HookBackend<typename C::Hook> && StackCapture<typename C::Stack> &&

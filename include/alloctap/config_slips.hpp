@@ -7,9 +7,9 @@
 
 namespace alloctap {
 
-/// Rejects member names that look like a slot but are not: misspelt names, or names of concepts.
-/// They would compile and change nothing. C++20 cannot list the members of a class, so this tests
-/// common mistakes. No run-time cost.
+/// Rejects, at compile time, config members that are misspelt slots or names of concepts. Without
+/// this check they would compile and have no effect. C++20 cannot list the members of a class, so
+/// common mistakes are tested one by one. No run-time cost.
 template <class C>
 struct HasNoSlips {
   ALLOCTAP_SLIP(hook, Hook);

@@ -1,4 +1,4 @@
-/// heaptrack_api.h, implemented by a tracker: a program annotated for heaptrack needs no changes.
+/// Implementation of heaptrack_api.h, so that programs annotated for heaptrack need no changes.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace alloctap {
 
-/// The pool for all calls of heaptrack_api.h, which has no pool names. Thread-safe. Blocks are
-/// counted in this pool only; heaptrack adds them to the heap.
+/// The pool that records all calls of heaptrack_api.h, because that API has no pool names.
+/// Thread-safe. Blocks are counted in this pool only; heaptrack would add them to the heap.
 class HeaptrackPool {
  public:
   static void allocate(void* pointer, std::size_t bytes, const CallOrigin& origin) noexcept {

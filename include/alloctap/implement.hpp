@@ -56,7 +56,7 @@
 
 namespace alloctap {
 
-/// Functions that a dump's options can enable; without bodies, other files could not link them.
+/// Instantiates functions that a dump's options can call; without this, other files do not link.
 template <class Policy>
 struct CalledByOptions {};
 template <>
@@ -64,7 +64,7 @@ struct CalledByOptions<TextDump> {
   void (*write_suppressed)(const TextDump&, const TextParts&) = &SuppressedText<>::write;
 };
 
-/// Instantiates the functions that dump `Policy`, for files that include only declarations.
+/// Instantiates the functions that write dump `Policy`, for files that see only declarations.
 template <class Tracker, class Policy>
 struct KeptDump {
   Status (*now)(const Policy&, OutputRef) = &Tracker::template dump<Policy>;
@@ -72,8 +72,8 @@ struct KeptDump {
   CalledByOptions<Policy> options;
 };
 
-/// Instantiates the functions of the outputs. No explicit instantiation, because a file may
-/// implement several trackers.
+/// Instantiates the output functions. No explicit instantiation definition, because several
+/// trackers may be implemented in one file.
 struct KeptOutputs {
   using Calls = OutputCalls<>;
   Status (*write_to_descriptor)(int, std::string_view) = &Calls::write;
@@ -88,9 +88,9 @@ struct KeptOutputs {
   void (*end_text)(OutputText*) noexcept = &Calls::end;
 };
 
-/// Instantiates everything that files without bodies may call. `defined_here` has one definition,
-/// so a second implementation of a tracker in the program fails to link. A policy may be listed
-/// twice.
+/// Instantiates everything that files with only declarations may call. `defined_here` has one
+/// definition, so a second implementation of one tracker in the program fails to link. A policy may
+/// be repeated.
 template <class Tracker, class... Policies>
 struct Implementation {
   static inline const std::tuple<KeptDump<Tracker, Policies>...> dumps{};
@@ -103,13 +103,13 @@ struct Implemented {
 
 }  // namespace alloctap
 
-/// Declared again by ALLOCTAP_IMPLEMENT: within a namespace, that is another type.
+/// ALLOCTAP_IMPLEMENT declares this type again: inside a namespace, that names another type.
 struct AlloctapImplementPlace;
 
 /// Instantiates a tracker and the listed dump policies. Place it in one source file, outside of
 /// namespaces, if other files call the tracker. A dump that is not listed does not link: "undefined
-/// reference to alloctap::Tracker<...>::dump<...>". Neither does a second use for one tracker; a
-/// file may implement several. Programs of a single file do not need it.
+/// reference to alloctap::Tracker<...>::dump<...>". Two uses for one tracker do not link either.
+/// One file may implement several trackers. Programs of a single file do not need this macro.
 ///
 ///     ALLOCTAP_IMPLEMENT(Tracker, alloctap::TextDump, alloctap::HtmlDump)
 #define ALLOCTAP_IMPLEMENT(TrackerType, ...)                                          \

@@ -1,4 +1,4 @@
-/// All macros of the library except the ALLOCTAP_DEFINE_* and ALLOCTAP_IMPLEMENT that users place.
+/// All macros except ALLOCTAP_DEFINE_* and ALLOCTAP_IMPLEMENT, which users place in their source.
 #pragma once
 
 #if !defined(__GNUC__) && !defined(__clang__)
@@ -6,8 +6,8 @@
 #endif
 
 #if defined(_WIN32)
-// Must precede the first <windows.h>, even one that the program includes. Without these macros it
-// defines `min` and `max`, and includes winsock.h, after which winsock2.h does not compile.
+// Must precede the first <windows.h>, even the program's. Otherwise windows.h defines `min` and
+// `max`, and includes winsock.h, after which winsock2.h does not compile.
 #ifndef NOMINMAX
 #define NOMINMAX
 #endif
@@ -16,9 +16,8 @@
 #endif
 #endif
 
-/// Precedes the function bodies in impl/ folders. They are inline in the header-only form. The
-/// library alloctap::compiled defines ALLOCTAP_COMPILED, for itself and its users, and compiles
-/// them once.
+/// Precedes the function bodies in impl/ folders, which are inline in the header-only form. If
+/// ALLOCTAP_COMPILED is defined (by alloctap::compiled and for its users), they are compiled once.
 #if defined(ALLOCTAP_COMPILED)
 #define ALLOCTAP_INLINE
 #else
@@ -37,7 +36,7 @@
 /// Exports a symbol to other modules: the entry points of an interposing object.
 #define ALLOCTAP_EXPORT __attribute__((visibility("default")))
 
-/// Keeps a function that only assembly code calls; not exported.
+/// Keeps a function that only assembly code calls from being removed. Does not export it.
 #if defined(_WIN32)
 #define ALLOCTAP_CALLED_BY_ASSEMBLER __attribute__((used))
 #else
@@ -94,15 +93,15 @@
     .place = ::alloctap::arch::this_place()                                 \
   }
 
-/// In a template over a config `C`: rejects a member type named `slip` and names the slot that is
-/// meant. Ignores the injected class name of a config that is itself called `slip`.
+/// In a template over a config `C`: rejects a member type named `slip`, and suggests the slot
+/// `slot`. Accepts the injected class name of a config that is itself called `slip`.
 #define ALLOCTAP_SLIP(slip, slot)                           \
   static_assert(                                            \
       !requires {                                           \
         typename C::slip;                                   \
         requires !::std::is_base_of_v<typename C::slip, C>; \
       }, "Config::" #slip " is not a slot; it is called Config::" #slot)
-/// Rejects a member variable or function named `slip`, like ALLOCTAP_SLIP.
+/// Rejects a member variable or function named `slip` and suggests `slot`.
 #define ALLOCTAP_VALUE_SLIP(slip, slot) \
   static_assert(                        \
       !requires { C::slip; }, "Config::" #slip " is not a slot; it is called Config::" #slot)

@@ -8,8 +8,8 @@
 
 namespace alloctap {
 
-/// Policy for the slot `Pools`. Snapshots and reports get a row for each pool of annotate.h
-/// (`alloctap::memory_pool` in C++), with its stacks. Costs nothing in a program without pools.
+/// Policy for the slot `Pools`: snapshots and reports get a row, with stacks, for each pool of
+/// annotate.h (`alloctap::memory_pool` in C++). Costs nothing in a program without pools.
 struct NamedPools {
   static constexpr bool kHears = true;
   template <class Recorder>

@@ -8,7 +8,6 @@ namespace alloctap {
 /// Stops recording in its destructor. Move-only; may outlive main. Made by `Tracker::start`.
 class [[nodiscard]] Session {
  public:
-  /// Calls `stop` when the session ends.
   explicit Session(void (*stop)() noexcept) noexcept : stop_(stop) {}
   Session(Session&& other) noexcept : stop_(std::exchange(other.stop_, nullptr)) {}
   Session& operator=(Session&& other) noexcept {
@@ -20,8 +19,7 @@ class [[nodiscard]] Session {
   }
   ~Session() { end(); }
 
-  /// Stops recording now. Inside a dump's output, stops it when the dump has ended. Later calls do
-  /// nothing.
+  /// Stops recording now; inside a dump's output, when the dump has ended. Later calls do nothing.
   void end() noexcept {
     if (auto* stop = std::exchange(stop_, nullptr); stop != nullptr) stop();
   }

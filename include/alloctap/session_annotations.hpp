@@ -1,4 +1,4 @@
-/// Marks and pauses of annotate.h, forwarded to every tracker that has a session.
+/// The marks and pauses of annotate.h, forwarded to every tracker that has a session.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace alloctap {
 /// Constant-initialized, never destroyed; thread-safe. Control plane.
 class SessionAnnotations {
  public:
-  /// Functions of one tracker; they do nothing while it has no session. Never destroyed.
+  /// The functions of one tracker, which do nothing without a session. Never destroyed.
   struct Tracker {
     void (*mark)(std::string_view name) noexcept;
     void (*pause)() noexcept;

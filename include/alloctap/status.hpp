@@ -34,15 +34,15 @@ enum class StatusCode : std::uint8_t {
 /// Returns the code in capitals, such as "FAILED_PRECONDITION".
 [[nodiscard]] std::string_view name_of(StatusCode code) noexcept;
 
-/// A piece of a message: a string, by reference, or a character, truth value or number, formatted
-/// inside. Floating-point numbers have no format here and do not compile.
+/// One piece of a message. Refers to a string, or holds the formatted text of a character, truth
+/// value or number. Floating-point numbers do not compile.
 class MessagePart {
  public:
   explicit MessagePart(std::string_view text) noexcept : data_(text.data()), size_(text.size()) {}
   /// Accepts nullptr as the empty string.
   explicit MessagePart(const char* text) noexcept
       : MessagePart(text == nullptr ? std::string_view() : std::string_view(text)) {}
-  /// The constructors below are templates so that no argument is converted to their type.
+  /// The constructors below are templates to rule out implicit conversions of arguments.
   template <class Character>
     requires(std::is_same_v<Character, char>)
   explicit MessagePart(Character character) noexcept : data_(digits_), size_(1) {
@@ -79,9 +79,9 @@ class MessagePart {
   char digits_[21];
 };
 
-/// Success, or an error code with a message that names what failed, on what, why, and the remedy.
-/// Each copy owns its message, allocated by malloc; if out of memory, only the code is kept. Errors
-/// must not be made inside malloc; success may.
+/// Success, or an error code with a message that states what failed, on which object, why, and the
+/// remedy. Each copy has its own message, allocated by malloc; if out of memory, only the code is
+/// kept. Errors must not be constructed inside malloc; success may.
 class [[nodiscard]] Status {
  public:
   /// Makes a success.
@@ -154,12 +154,12 @@ class [[nodiscard]] Status {
     return make(StatusCode::kDataLoss, parts...);
   }
 
-  /// Replaces a success by `later`, so that the first of several errors is kept.
+  /// Assigns `later` if this is a success. Keeps the first of several errors.
   void update(Status later) noexcept {
     if (ok()) *this = std::move(later);
   }
 
-  /// Documents that the caller ignores a failure.
+  /// Does nothing. A call documents that the caller ignores a failure.
   void ignore_error() const noexcept {}
 
   [[nodiscard]] bool ok() const noexcept { return code_ == StatusCode::kOk; }
@@ -190,7 +190,7 @@ class [[nodiscard]] Status {
   }
 
   Status(StatusCode code, const MessagePart* parts, std::size_t count) noexcept;
-  /// Allocates a message of `size` bytes; leaves it empty if out of memory.
+  /// Allocates a message of `size` bytes. The message is empty if out of memory.
   void reserve(std::size_t size) noexcept;
   void release() noexcept;
 
@@ -199,7 +199,7 @@ class [[nodiscard]] Status {
   std::size_t size_ = 0;
 };
 
-/// Prints the error to standard error and aborts: a caller used a result without checking `ok`.
+/// Prints the error of a result that was used without checking `ok`, to standard error, and aborts.
 [[noreturn]] void die_of_unlooked_error(const Status& status) noexcept;
 
 /// A `T`, or the status of the failure.
@@ -213,9 +213,9 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  /// Makes an error without a message; a placeholder.
+  /// Makes an error with kUnknown and no message, as a placeholder.
   Result() noexcept : status_(StatusCode::kUnknown, {}) {}
-  /// Makes an error. Passing a success makes an internal error.
+  /// Makes an error. If `error` is a success, the result is an error with kInternal.
   Result(Status error) noexcept : status_(std::move(error)) {
     if (status_.ok()) status_ = Status(StatusCode::kInternal, "a result without a value");
   }
@@ -267,7 +267,7 @@ class [[nodiscard]] Result {
     if (ok()) value_.~T();
   }
 
-  /// Never moved from: it determines whether `value_` is alive.
+  /// Never moved from, because it determines whether `value_` is alive.
   Status status_;
   union {
     T value_;

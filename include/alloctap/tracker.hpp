@@ -39,39 +39,39 @@ inline constexpr bool kCheckedIfComplete<Config> = CheckedConfig<Config>::ok;
 
 /// Records the allocations of the program while a `Session` lives, and writes reports of them.
 ///
-/// All functions are static: hooks belong to the process, and so does a tracker. Its tables exist
-/// in a program that uses the type, and only those of the policies in `Config`. All functions are
+/// All functions are static, because hooks belong to the process. A program has the tables of a
+/// tracker only if it uses the type, and only those of the policies in `Config`. All functions are
 /// thread-safe and control plane: never call them inside a hook. Their own allocations are not
 /// recorded.
 ///
-/// `Config` (config.hpp) may be incomplete except in the file that includes implement.hpp. Other
-/// files need only `struct GameConfig; using Tracker = alloctap::Tracker<GameConfig>;`. If they
-/// call functions of the tracker, that one file contains `ALLOCTAP_IMPLEMENT(Tracker, ...)`. Result
-/// types have headers of their own, such as snapshot/snapshot.hpp.
+/// Only the file that includes implement.hpp needs a complete `Config` (config.hpp). Other files
+/// need only `struct GameConfig; using Tracker = alloctap::Tracker<GameConfig>;`. If they call
+/// functions of the tracker, the file with implement.hpp also contains `ALLOCTAP_IMPLEMENT(Tracker,
+/// ...)`. Result types have headers of their own, such as snapshot/snapshot.hpp.
 template <class Config = DefaultConfig>
 class Tracker {
   static_assert(kCheckedIfComplete<Config>);
 
  public:
   using ConfigType = Config;
-  /// Expose the static functions of the policies if `Config` is complete.
+  /// Export the static functions of the policies if `Config` is complete.
   struct Hook : Config::Hook {};
   struct Tags : Config::Tags {};
 
   /// Starts recording until the session ends. Fails if the hook cannot be installed, if this
-  /// tracker has a session already, or if another tracker hooks that target.
+  /// tracker has a session already, or if another tracker hooks an identical target.
   [[nodiscard]] static Result<Session> start();
 
   /// Returns true while a session lives.
   [[nodiscard]] static bool running() noexcept;
 
-  /// Returns a consistent snapshot: no event is half recorded in it. Works after the session, too:
-  /// blocks and totals are kept.
+  /// Returns a consistent snapshot, in which each event is recorded fully or not at all. Also works
+  /// after the session, because blocks and totals are kept.
   [[nodiscard]] static Result<Snapshot> snapshot(SnapshotOptions options = {});
 
-  /// Returns what `work()` leaves allocated: the difference of a snapshot after it and one before.
-  /// Other threads run during both and are included. Call it between idle moments, such as before
-  /// loading and after unloading a level, and inspect what grew (`sort_by_growth`). Passes
+  /// Returns the memory that `work()` leaves allocated: the difference of snapshots after and
+  /// before it. Includes other threads, which run meanwhile. Call it between idle moments, such as
+  /// before loading and after unloading a level. `sort_by_growth` then sorts what grew. Passes
   /// exceptions of `work` on.
   template <class Work, class Diff = SnapshotDiff>
   [[nodiscard]] static Result<Diff> growth_over(Work&& work) {
@@ -82,15 +82,15 @@ class Tracker {
   /// Returns all modules that snapshots of this tracker refer to, including unloaded ones.
   [[nodiscard]] static Result<ModuleTable> modules();
 
-  /// Returns the live blocks of `snapshot` that `suppressions` does not match; only the unreachable
-  /// ones if the snapshot looked for those. They are leaks if the program has done all intended
-  /// frees. `snapshot` must be one of this tracker and must outlive the result.
+  /// Returns the live blocks of `snapshot` that `suppressions` does not match. If the snapshot has
+  /// a leak scan, returns only unreachable blocks. Those are leaks if the program has freed all it
+  /// intends to. `snapshot` must be this tracker's and must outlive the result.
   [[nodiscard]] static Result<Leaks> leaks(const Snapshot& snapshot,
                                            const Suppressions& suppressions);
 
-  /// Returns the current leaks with their snapshot. `Reachability::kScan` reports only live blocks
-  /// that the program cannot reach. It stops all threads while the process forks, and scans the
-  /// child while the program runs. Without fork, threads stay stopped during the scan. Allocating
+  /// Takes a snapshot and returns its leaks. `Reachability::kScan` reports only live blocks that
+  /// the program cannot reach: it forks with all threads stopped, and scans the child while the
+  /// program runs. On systems without fork, threads stay stopped during the scan. Allocating
   /// threads also block while any snapshot is copied.
   [[nodiscard]] static Result<FoundLeaks> leaks(Reachability reachability,
                                                 const Suppressions& suppressions);
@@ -100,7 +100,7 @@ class Tracker {
   [[nodiscard]] static Result<SortedMisuses> misuses(const Snapshot& snapshot,
                                                      const Suppressions& suppressions);
 
-  /// Symbolizes the frames of `stacks`, ids of this tracker, including inlined functions.
+  /// Symbolizes the frames of `stacks` (ids of this tracker), including inlined functions.
   [[nodiscard]] static Result<NamedStacks> name_stacks(std::span<const StackId> stacks);
 
   /// Writes a report of the current state to `output`, a `DumpOutput`. `policy`, a `DumpPolicy`,
@@ -108,15 +108,16 @@ class Tracker {
   template <class Policy>
   static Status dump(const Policy& policy, OutputRef output);
 
-  /// Writes a report of `snapshot`, one of this tracker; for several formats of one moment.
+  /// Writes a report of `snapshot`, one of this tracker. Use it for several formats of one moment.
   template <class Policy>
   static Status dump(const Snapshot& snapshot, const Policy& policy, OutputRef output);
 
   /// Suspends recording and counting of allocations until `resume`. Frees of recorded blocks are
-  /// still processed, and a reallocation of one ends it, so all blocks reported as live are live.
-  /// Blocks allocated during a pause stay unknown, and their frees have no effect. Mappings are
-  /// still recorded, because an incomplete map of the address space would be wrong. After the first
-  /// pause, reports omit the number of frees of unknown blocks and state the number of pauses.
+  /// still processed, so all blocks reported as live are live. A reallocation of a recorded block
+  /// ends its record. Blocks allocated during a pause stay unknown, and their frees have no effect.
+  /// Mappings are still recorded, because an incomplete map of the address space would be wrong.
+  /// After the first pause, reports omit the number of frees of unknown blocks and state the number
+  /// of pauses.
   ///
   /// Pauses nest across all threads. An allocation in progress on another thread may still be
   /// recorded. Has no effect without a session; each session starts unpaused. Costs an atomic
@@ -130,7 +131,7 @@ class Tracker {
   [[nodiscard]] static bool paused() noexcept;
 
   /// Adds a named time marker, such as "level 2 loaded". Copies the name, cut to
-  /// `MarkerRing::kLongestName`; the last `MarkerRing::kCapacity` markers are kept. Takes a lock
+  /// `MarkerRing::kLongestName`. The last `MarkerRing::kCapacity` markers are kept. Takes a lock
   /// that is held briefly. Does nothing without a session.
   static void mark(std::string_view name) noexcept;
 
@@ -138,18 +139,18 @@ class Tracker {
   /// counter for each thread that ever had an event; stops no thread.
   [[nodiscard]] static std::uint64_t live_bytes() noexcept;
 
-  /// Checks the red zones of all live blocks and the contents of quarantined ones, as
-  /// `Config::Checks` demand. Stops other threads meanwhile. Later snapshots contain the faults
-  /// found. Returns false, without checking, inside a dump or if a thread could not be stopped
-  /// outside of the tracker.
+  /// Checks the red zones of live blocks and the contents of quarantined blocks, as configured in
+  /// `Config::Checks`. Stops other threads meanwhile. Later snapshots contain the faults found.
+  /// Returns false without checking if called inside a dump, or if a thread did not leave the
+  /// tracker's code in time.
   static bool verify_all()
     requires(Config::Checks::kChecks);
 
   /// Adds the current live bytes to the timeline of snapshots, which keeps about a thousand points,
-  /// denser for recent times. Call it once per frame or from a timer. Other threads keep running,
-  /// so an event in progress may be in one number of the point and missing in another. A queue with
-  /// delayed delivery stops them for microseconds. Does nothing without a session, or while another
-  /// thread starts, stops or dumps.
+  /// denser for recent times. Call it once per frame or from a timer. Does not stop other threads,
+  /// so an event in progress may be counted in only some numbers of the point. Exception: with a
+  /// queue that delivers events late, it stops them for microseconds. Does nothing without a
+  /// session, or while another thread starts, stops or dumps.
   static void add_timeline_point() noexcept;
 
   /// Sets the number of captured frames for future events, limited by `Config::limits`.

@@ -31,7 +31,7 @@ class TrackerReport {
   using Sink = Recorder<Config>;
 
  public:
-  /// Implements `Tracker::modules` for the modules recorded so far.
+  /// Implements `Tracker::modules`: returns the modules recorded so far.
   static Result<ModuleTable> modules() {
     Sink::modules().settle_locked();
     ModuleTable modules = ModuleTable::read();
@@ -111,7 +111,7 @@ class TrackerReport {
                                             .game_frames = kObserves<typename Config::Observers>,
                                             .pools = Config::Pools::kHears};
 
-  /// Returns a report that is only used for its frames.
+  /// Returns a report that serves only to symbolize frames.
   static Report report_of(const Snapshot& snapshot, const ModuleTable& modules) noexcept {
     return {.snapshot = snapshot,
             .modules = modules,
@@ -138,7 +138,7 @@ class TrackerReport {
             .blind_spots = active_capabilities<typename Config::Hook>().blind_spots};
   }
 
-  /// Returns the name of the selected policy if the config's policy can choose among several.
+  /// Returns the name of the stack policy; if it offers a choice, that of the selected one.
   static std::string_view stack_name() noexcept {
     if constexpr (requires { Config::Stack::selected(); }) {
       return Config::Stack::selected();

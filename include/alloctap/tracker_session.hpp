@@ -1,4 +1,4 @@
-/// Start and stop of a tracker.
+/// Starts and stops recording of a tracker.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@
 
 namespace alloctap {
 
-/// The session of a tracker: prepares its parts, installs its hook, and undoes both. Control plane.
+/// Implements sessions: prepares the tracker and installs its hook, or undoes both. Control plane.
 template <class Config>
 class TrackerSession {
   static_assert(CheckedConfig<Config>::ok);
@@ -65,8 +65,9 @@ class TrackerSession {
     return Status();
   }
 
-  /// Gives every module the function tables of annotate.h that this tracker implements. The caller
-  /// must not hold the control lock: a thread that waits for it may hold the loader's lock.
+  /// Publishes to every module the function tables of annotate.h that this tracker implements. The
+  /// caller must not hold the control lock: another thread may wait for it and hold the loader's
+  /// lock.
   static void offer_annotations() noexcept {
     alloctap_slots slots{};
     slots.sessions = &alloctap_sessions;
@@ -79,8 +80,8 @@ class TrackerSession {
     OfferedAnnotations::offer(slots);
   }
 
-  /// Stops the session. Acquires the control lock. Inside a dump, whose thread holds that lock, it
-  /// returns at once, and the session stops when the dump has ended.
+  /// Stops the session. Acquires the control lock. If called inside a dump, whose thread holds that
+  /// lock, returns at once; the session then stops when the dump has ended.
   static void stop() noexcept {
     if (holds_tracker_lock()) return ControlScope::defer(deferred_stop_);
     const ReentrancyGuard guard;
@@ -96,8 +97,8 @@ class TrackerSession {
   }
 
  private:
-  /// A scope guard that runs an action unless `forget` is called. A start that ends by
-  /// std::bad_alloc thus leaves nothing installed.
+  /// A scope guard that runs an action unless `forget` was called. If a start ends by
+  /// std::bad_alloc, the guard uninstalls what was installed.
   class ScopeExit {
    public:
     explicit ScopeExit(void (*action)() noexcept) noexcept : action_(action) {}

@@ -16,7 +16,7 @@
 
 namespace alloctap {
 
-/// Copies the faults that `Sink` found, if it checks. Returns false if out of memory.
+/// Copies the faults that a checking `Sink` found. Returns false if out of memory.
 template <class Sink>
 [[nodiscard]] bool copy_misuses(Snapshot& snapshot) noexcept {
   bool copied = true;
@@ -37,7 +37,7 @@ class TrackerSnapshot {
   using Sink = RecorderOf<Config>;
 
  public:
-  /// Notes whether the session that has begun saw the first allocation of the process.
+  /// Stores whether the session that has begun saw the first allocation of the process.
   static void note_start() noexcept { saw_process_start_ = Sink::in_first_call(); }
 
   /// Takes a snapshot without a leak scan. Stops the world while it copies.
@@ -67,8 +67,8 @@ class TrackerSnapshot {
     return snapshot;
   }
 
-  /// Takes a snapshot with a leak scan: freezes a copy of the process, then snapshots while the
-  /// copy is scanned. `mine`: registers of a caller; memory below its stack pointer is no root.
+  /// Freezes a copy of the process, then takes a snapshot while the copy is scanned for leaks.
+  /// `mine`: registers at the call of the tracker; memory below that stack pointer is no root.
   static Result<Snapshot> take_scanned(SnapshotOptions options, const arch::RegisterValues& mine,
                                        bool running) {
     ReachabilityScan scan(scanned_tracker());
@@ -82,7 +82,7 @@ class TrackerSnapshot {
   }
 
  private:
-  /// Returns true if every allocation and every mapping of the process was recorded.
+  /// Returns true if all blocks and mappings are known: recorded, or listed when the hook started.
   static bool knows_all_blocks() noexcept {
     const HookCapabilities capabilities = active_capabilities<typename Config::Hook>();
     const bool since_first =
@@ -91,7 +91,7 @@ class TrackerSnapshot {
            capabilities.sees_mappings && Sink::records_mappings();
   }
 
-  /// Copies the pools; called while the world is stopped.
+  /// Copies the pools' totals while the world is stopped. Returns false if out of memory.
   static bool add_pools([[maybe_unused]] PoolsSummary& pools) noexcept {
     if constexpr (Config::Pools::kHears) return Config::Pools::template For<Sink>::add_to(pools);
     return true;

@@ -1,4 +1,4 @@
-/// The version of the library. A test compares it with the one in CMakeLists.txt.
+/// The version of the library. A test checks that CMakeLists.txt has an equal version.
 #pragma once
 
 namespace alloctap {

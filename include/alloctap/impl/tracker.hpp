@@ -28,7 +28,7 @@
 
 namespace alloctap {
 
-/// Maps a tracker to the recorder that its hook calls.
+/// Maps a tracker to its event sink, the recorder that the hook calls.
 template <class Config>
 struct SinkOfTracker<Tracker<Config>> {
   using Type = RecorderOf<Config>;
