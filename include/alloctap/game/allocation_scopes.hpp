@@ -1,4 +1,4 @@
-/// Counting of one thread's allocations within a scope.
+/// Scopes that count the allocations of their thread, and the observer that counts for them.
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,9 @@
 
 namespace alloctap {
 
-/// Policy for the slot `Observers` of one tracker, alone or combined: counts the recorded events of
-/// a thread for its open scopes, regardless of the calling code. A reallocation counts as a free
-/// and an allocation.
+/// Policy for the slot `Observers` of one tracker, alone or combined with others: adds each
+/// recorded event of a thread to the thread's open scopes, whichever code allocates. A reallocation
+/// counts as a free and an allocation. Runs inside malloc.
 struct AllocationScopes {
   static void on_start() noexcept { watchers_.fetch_add(1, std::memory_order_relaxed); }
   static void on_stop() noexcept { watchers_.fetch_sub(1, std::memory_order_relaxed); }
@@ -95,12 +95,11 @@ struct AllocationScopes {
 static_assert(Observer<AllocationScopes>);
 
 /// A scope guard that counts allocations and frees of its thread. Requires `AllocationScopes` among
-/// the observers of a tracker that has a session. Scopes nest, and outer ones include inner ones.
-/// Work that other threads do on behalf of the scope is not counted.
+/// the observers of a tracker that has a session. Scopes nest; the counts of an outer scope include
+/// those of inner scopes. Allocations by other threads on behalf of the scope are not counted.
 ///
 /// Scopes end in LIFO order, on the thread that began them. A scope that ends too early, or on
-/// another thread, counts nothing from then on. Costs a few stores. Control plane, not for
-/// observers.
+/// another thread, counts nothing after that. Costs a few stores. Control plane, not for observers.
 class AllocationScope {
  public:
   AllocationScope() noexcept {
@@ -119,14 +118,14 @@ class AllocationScope {
   }
   [[nodiscard]] std::uint64_t allocations() const noexcept { return sums().allocations; }
 
-  /// Returns true if the scope counts: a tracker observes, memory sufficed, and fewer than
-  /// `ScopeStack::kMaxScopes` scopes enclose it.
+  /// Returns true if the scope counts: a tracker observes, there was memory for the scope, and
+  /// fewer than `ScopeStack::kMaxScopes` scopes enclose it.
   [[nodiscard]] bool counts() const noexcept {
     return place_.node != nullptr && AllocationScopes::watched();
   }
 
-  /// Calls `visit(StackId, const AllocationSums&)` for each stack that has allocated, with ids of
-  /// the tracker. Call it on the scope's thread; `visit` must not allocate.
+  /// Calls `visit(StackId, const AllocationSums&)` for each stack that has allocated in the scope;
+  /// ids are the tracker's. Call this on the scope's thread. `visit` must not allocate.
   template <class Visit>
   void for_each_stack(Visit&& visit) const {
     if (place_.node == nullptr) return;

@@ -18,21 +18,21 @@
 
 namespace alloctap {
 
-/// Limits of a tag, including nested tags. The first allocation exceeds a limit of 0.
+/// Limits of a tag; nested tags count as well. A limit of 0 is exceeded by the first allocation.
 struct BudgetLimits {
   std::uint64_t held_bytes = kUnlimited;
   std::uint64_t allocations_per_frame = kUnlimited;
   std::uint64_t bytes_per_frame = kUnlimited;
-  /// Live bytes of the tag (see `by_tag`) when its first budget is set; later events adjust them.
-  /// Leave at 0 if the budget is set before the tag is used.
+  /// Live bytes that the tag already has (see `by_tag`) when its first budget is set. Later events
+  /// adjust them. Leave this at 0 if the budget is set before the tag is used.
   std::uint64_t held_already = 0;
 };
 
-/// The action if a limit is exceeded. Reports list each offence anyway.
+/// The action if a limit is exceeded. Reports list each offence, with or without an action.
 struct BudgetAction {
   /// Called inside malloc, on the allocating thread, after the block was recorded. May allocate;
-  /// that is not recorded. Must not throw, mark a frame, set a budget, enter a tag, or wait for a
-  /// lock whose holder allocates. nullptr: no action. `abort_on_offence` aborts.
+  /// these allocations are not recorded. Must not throw, mark a frame, set a budget, enter a tag,
+  /// or wait for a lock whose holder allocates. nullptr: no action. `&abort_on_offence`: aborts.
   void (*on_offence)(const BudgetOffence& offence) noexcept = nullptr;
 };
 
@@ -40,7 +40,7 @@ struct BudgetAction {
 using OffenceLine = std::array<char, 400>;
 static_assert(TagTable::kLongestName + 150 < OffenceLine{}.size());
 
-/// Writes the message of `abort_on_offence` to `line`, and returns it.
+/// Writes to `line` the message that `abort_on_offence` prints, and returns a view of it.
 [[nodiscard]] std::string_view describe_offence(const BudgetOffence& offence,
                                                 OffenceLine& line) noexcept;
 
@@ -56,9 +56,9 @@ class alignas(64) Budget {
 
   void set(const BudgetLimits& limits, const BudgetAction& action, bool is_new) noexcept;
 
-  /// Counts a block of `bytes` in `frame`. Calls `offend(kind, limit, value)` for each limit that
-  /// this block exceeds first: at most once per frame and limit, and for live bytes only when they
-  /// rise above the limit.
+  /// Counts an allocation of `bytes` in `frame`. Calls `offend(kind, limit, value)` for each limit
+  /// that it exceeds and that did not offend in this frame yet. Live bytes offend only when they
+  /// rise above their limit, not while they stay there.
   template <class Offend>
   void allocate(std::size_t bytes, FrameNumber frame, Offend&& offend) noexcept {
     const std::uint64_t held = add(0, bytes);
@@ -69,7 +69,7 @@ class alignas(64) Budget {
     const std::array<std::uint64_t, kBudgetKinds> added{0, 1, bytes};
     for (std::size_t i = 1; i < kBudgetKinds; ++i) {
       const std::uint64_t value = in_frame(i, add(i, added[i]));
-      // Before the first mark, the program is loading.
+      // Ignores limits per frame before the first mark, because the program is loading.
       if (frame != 0 && exceeds(i, value)) [[unlikely]] {
         offend_once(i, frame, value, offend);
       }
@@ -89,7 +89,7 @@ class alignas(64) Budget {
  private:
   using Number = std::atomic<std::uint64_t>;
 
-  /// Clamps at 0: frees of blocks that are older than the budget make the sum negative.
+  /// Clamps at 0: frees of blocks from before the budget can make the sum negative.
   static std::uint64_t positive(std::uint64_t number) noexcept {
     return static_cast<std::int64_t>(number) < 0 ? 0 : number;
   }
@@ -98,7 +98,7 @@ class alignas(64) Budget {
     return used_[kind].fetch_add(more, std::memory_order_relaxed) + more;
   }
 
-  /// The result is clamped: the thread that ended the frame may have read a newer sum than `used`.
+  /// Clamps at 0, because the thread that ended the frame may have read a newer sum than `used`.
   [[nodiscard]] std::uint64_t in_frame(std::size_t kind, std::uint64_t used) const noexcept {
     return positive(used - at_begin_[kind].load(std::memory_order_relaxed));
   }
@@ -119,19 +119,19 @@ class alignas(64) Budget {
     offend(static_cast<BudgetKind>(kind), limits_[kind].load(std::memory_order_relaxed), value);
   }
 
-  // Indexed by `BudgetKind`. `used_` counts since the first `set`.
+  // Arrays are indexed by `BudgetKind`. `used_` counts since the first `set`.
   std::array<Number, kBudgetKinds> used_{};
   std::array<Number, kBudgetKinds> at_begin_{};
   std::array<Number, kBudgetKinds> limits_{};
   std::array<Number, kBudgetKinds> most_{};
   std::array<Number, kBudgetKinds> offences_{};
-  /// Frame number plus one; 0 if there was no offence.
+  /// For each kind, the frame number of the last offence plus one; 0 without an offence.
   std::array<Number, kBudgetKinds> last_offence_{};
   std::atomic<OnOffence> on_offence_{nullptr};
 };
 
-/// The budgets that apply to a tag: its own, and those of enclosing tags. `set` and `copy` require
-/// a stopped world; the other functions are thread-safe and run inside malloc.
+/// Maps each tag to the budgets that apply: its own and those of enclosing tags. `set` and `copy`
+/// require a stopped world; the other functions are thread-safe and run inside malloc.
 /// Constant-initialized.
 class BudgetTable {
  public:
@@ -171,7 +171,7 @@ class BudgetTable {
     }
   }
 
-  /// Called by the thread that ends the frame.
+  /// Ends a frame in all budgets. Called by the thread that marks.
   void end_frame(FrameNumber ended) noexcept {
     const std::size_t count = count_.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < count; ++i) budgets_[i].end_frame(ended);
@@ -181,7 +181,7 @@ class BudgetTable {
   [[nodiscard]] bool copy(FrameNumber frame, FrameHistory& history) const noexcept;
 
  private:
-  /// A budget's index plus 2, or one of the two constants.
+  /// A budget's index plus 2, or one of the constants below.
   using Place = std::uint8_t;
   static constexpr Place kUnknown = 0;
   static constexpr Place kNone = 1;
@@ -196,14 +196,14 @@ class BudgetTable {
 
   Place learn_nearest(TagId tag) noexcept;
 
-  /// Returns the slot of `tag`'s budget, or of the innermost enclosing tag with a budget.
+  /// Returns the entry of `tag`'s budget, or else of the innermost enclosing tag that has a budget.
   [[nodiscard]] Place find_nearest(TagId tag) const noexcept;
 
   void report(const BudgetOffence& offence, Budget::OnOffence on_offence) noexcept;
 
   std::atomic<std::size_t> count_{0};
   std::array<TagId, kMaxCount> tags_{};
-  /// The next enclosing budget of each budget.
+  /// For each budget, the budget of the nearest enclosing tag that has one.
   std::array<Place, kMaxCount> outer_{};
   ZeroedArray<std::atomic<Place>, kTags> nearest_;
   std::array<Budget, kMaxCount> budgets_{};

@@ -1,4 +1,4 @@
-/// Budgets: limits on the memory that a tag holds, and allocates per frame.
+/// Budgets: limits on a tag's live bytes, and on its allocations per game frame.
 #pragma once
 
 #include <string_view>
@@ -17,14 +17,14 @@ namespace alloctap {
 ///
 /// `path` is a tag as printed in reports (`tag_at_path`). An empty path or a default `Tag` means
 /// the whole program. A second call changes limits and action, and keeps the counts; empty limits
-/// remove the budget's effect. Limits per frame apply from the first mark on. Live bytes offend
-/// when they rise above the limit, not while they stay there. A limit offends at most once per
-/// frame. Reports list the last `BudgetTable::kKeptOffences` offences.
+/// disable the budget. Limits per frame apply from the first mark on. Live bytes offend when they
+/// rise above the limit, not while they stay there. A limit offends at most once per frame. Reports
+/// list the last `BudgetTable::kKeptOffences` offences.
 ///
 /// Fails if `path` is invalid, if `BudgetTable::kMaxCount` budgets exist, or inside a dump, hook or
-/// observer. Control plane; stops other threads for microseconds. Threads share the counters of a
-/// budget: each block costs nanoseconds more, and contention adds to it. Without budgets the cost
-/// is one load.
+/// observer. Control plane; stops other threads for microseconds. All threads update the shared
+/// counters of a budget, so each block costs nanoseconds more, with contention even more. Without
+/// budgets the cost is one load.
 [[nodiscard]] inline Status set_budget(Tag tag, const BudgetLimits& limits,
                                        const BudgetAction& action = {}) {
   return Frames::set_budget(tag, limits, action);

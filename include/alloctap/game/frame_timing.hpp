@@ -16,7 +16,7 @@
 
 namespace alloctap {
 
-/// Returns the cost of a clock read that a measured duration contains, in nanoseconds. Callable
+/// Returns the time, in nanoseconds, that reading the clock adds to a measured duration. May run
 /// inside malloc.
 inline std::int64_t clock_cost_ns() noexcept {
   static constinit std::atomic<std::int64_t> known{-1};
@@ -31,23 +31,24 @@ inline std::int64_t clock_cost_ns() noexcept {
   return cost;
 }
 
-/// Returns true if the thread was off the processor for most of `duration_ns`. Processor time has
-/// coarse steps: a thread that ran throughout is still credited with at least half.
+/// Returns true if the thread was off the processor for most of `duration_ns`. Because processor
+/// time advances in coarse steps, a thread that ran throughout may be credited with only half.
 constexpr bool has_waited(std::int64_t duration_ns, std::int64_t processor_ns) noexcept {
   return duration_ns >= os::kProcessorTimeStep && processor_ns * 2 < duration_ns;
 }
 
-/// Selects which calls of a thread are timed. All large calls are, with resource usage, which costs
-/// a system call or two. Of the others, one in `kTimedOneIn` is sampled at random and weighted
-/// (`TypicalLatency`). Zero-initialized and small, for thread-local storage.
+/// Selects which allocator calls of a thread are timed. Every large call is timed, and its resource
+/// usage read, which costs a system call or two. Of the small calls, one in `kTimedOneIn` is
+/// sampled at random and weighted (`TypicalLatency`). Zero-initialized; small, because
+/// thread-local.
 struct TimedCalls {
-  /// Small calls until the next sample, and the state of the random generator.
+  /// Number of small calls before the next sample, and state of the random generator.
   std::uint32_t until_timed;
   std::uint32_t dice;
   /// Size of the block that is about to be freed.
   std::size_t gone_bytes;
 
-  /// Returns true if this call is timed. For a free, sets `bytes` to the size of its block.
+  /// Returns true if this call is to be timed. For a free, stores the block's size in `bytes`.
   ALLOCTAP_ALWAYS_INLINE bool takes(AllocatorCall call, std::size_t& bytes) noexcept {
     if (call != AllocatorCall::kAllocate) {
       const std::size_t gone = std::exchange(gone_bytes, 0);
@@ -73,8 +74,8 @@ struct TimedCalls {
   }
 
  private:
-  /// Returns a uniform random number from 1 to 127: sampling must not follow a rhythm of the
-  /// program.
+  /// Returns a uniform random number from 1 to 127. Random, because a fixed interval could match a
+  /// pattern of the program's calls.
   std::uint32_t next_distance() noexcept {
     if (dice == 0) dice = static_cast<std::uint32_t>(os::monotonic_ns()) | 1;
     // Marsaglia, "Xorshift RNGs", 2003.
@@ -85,13 +86,13 @@ struct TimedCalls {
   }
 };
 
-/// Attributes measured durations to tags and stacks. Runs inside malloc, on the measured thread.
+/// Attributes measured durations to tags and stacks. Runs inside malloc, on the timed thread.
 struct FrameTiming {
   /// Ends the timing of a call; `tag` is the thread's current tag.
   static void end(ThreadFrames& thread, const TimedCall& timed, TagId tag) noexcept;
 
-  /// Attributes the pending duration to `stack`, the stack of a block that was allocated or freed,
-  /// if `bytes` is the size in the timed call.
+  /// Attributes the pending duration to `stack`, on which a block was allocated or freed, if the
+  /// block's size `bytes` equals that of the timed call.
   static void settle(ThreadFrames& thread, StackId stack, std::size_t bytes) noexcept;
 
  private:

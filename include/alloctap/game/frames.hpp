@@ -1,4 +1,4 @@
-/// An observer that counts allocations per game frame and tag, and enforces budgets of tags.
+/// An observer that counts allocations per game frame and tag, and enforces the budgets of tags.
 #pragma once
 
 #include <algorithm>
@@ -90,11 +90,11 @@ class GameFramesOf {
     if (thread != nullptr) FrameTiming::end(*thread, timed, owner.tag);
   }
 
-  /// Ends a game frame and begins the next, like `frame_mark`, for any `Name`. Never inside a hook.
+  /// Ends a game frame and begins the next, as `frame_mark` does. Must not be called inside a hook.
   static bool mark() noexcept {
     if (inside_tracker()) return refuse();
     static_cast<void>(ForkHandlers::ensure_registered());
-    // Fork waits for recording scopes, so entering one first keeps a mark from being cut by a fork.
+    // A recording scope delays forks, so that no fork happens in the middle of a mark.
     const RecordingScope section;
     if (marking_.exchange(true, std::memory_order_acquire)) return refuse();
     note_marker(section.thread());
@@ -119,7 +119,7 @@ class GameFramesOf {
     return Status::resource_exhausted("at most ", BudgetTable::kMaxCount, " tags can have budgets");
   }
 
-  /// Exports `frame_mark`, which marks the frames without a `Name`.
+  /// Publishes `alloctap_frame_mark` for the observer without a `Name`.
   static void offer(alloctap_slots& slots) noexcept
     requires(std::is_void_v<Name>);
 
@@ -128,8 +128,8 @@ class GameFramesOf {
     return current_.load(std::memory_order_relaxed);
   }
 
-  /// Copies the frames into a snapshot while the world is stopped; `GameFrameRows` completes it
-  /// later. Returns false if out of memory.
+  /// Copies the frames into a snapshot while the world is stopped. `GameFrameRows` later completes
+  /// them. Returns false if out of memory.
   [[nodiscard]] static bool add_to(Snapshot& snapshot) noexcept {
     FrameHistory& history = snapshot.frames;
     const FrameNumber present = current();
@@ -150,7 +150,7 @@ class GameFramesOf {
     return os::ThreadLocal<TimedCalls, GameFramesOf>::mine();
   }
 
-  /// Needs no recording scope: it uses only data of the calling thread.
+  /// Needs no recording scope, because it uses only data of the calling thread.
   ALLOCTAP_NOINLINE static const TimedCall* begin_timed(AllocatorCall call,
                                                         std::size_t bytes) noexcept {
     const os::ErrnoGuard preserve_error;
@@ -171,7 +171,7 @@ class GameFramesOf {
     }
   };
 
-  /// Returns the calling thread's counts, moved to the current frame; nullptr if out of memory.
+  /// Returns the calling thread's counters for the current frame; nullptr if out of memory.
   ALLOCTAP_ALWAYS_INLINE static ThreadFrames* mine() noexcept {
     ThreadState* const state = ThreadStates::mine();
     ThreadFrames* const thread = state == nullptr ? nullptr : PerThread<Joined>::of(*state);
@@ -224,7 +224,8 @@ class GameFramesOf {
     current_.store(ended + 1, std::memory_order_release);
   }
 
-  /// Adds all threads' stacks of `frame`, which must not have ended. Returns its slowest call.
+  /// Adds to `stacks` the stacks of `frame` from all threads, and returns the frame's slowest call.
+  /// The frame must not have ended.
   ALLOCTAP_NOINLINE static SlowCall describe(FrameNumber frame, FrameStackSums& stacks) noexcept {
     SlowCall slowest{};
     for_each_thread(frame, [&](const ThreadFrames& thread) {
@@ -236,7 +237,7 @@ class GameFramesOf {
     return slowest;
   }
 
-  /// Copies rows that threads have not pushed yet because they had no event in a later frame.
+  /// Copies rows not in the ring yet. A thread pushes its rows at its first event in a later frame.
   static bool copy_unwritten(FrameNumber first, FrameNumber present,
                              ArenaArray<FrameRow>& rows) noexcept {
     bool kept = true;
@@ -251,7 +252,7 @@ class GameFramesOf {
     return kept;
   }
 
-  /// Written once per frame; read by all threads.
+  /// Written once per frame and read by all threads, so on a separate cache line.
   alignas(64) static inline constinit std::atomic<FrameNumber> current_{0};
   alignas(64) static inline constinit std::atomic<ThreadFrames*> first_{nullptr};
   static inline constinit std::atomic<bool> marking_{false};

@@ -14,13 +14,13 @@
 
 namespace alloctap {
 
-/// Per-stack sums of one frame over all threads. Bounded; stacks that do not fit are dropped.
-/// Zero-initialized; accessed by one thread at a time.
+/// Per-stack sums of one frame over all threads, in a bounded table; stacks that do not fit are
+/// dropped. Zero-initialized; accessed by one thread at a time.
 class FrameStackSums {
  public:
   void add(const StackOfFrame& stack) noexcept;
 
-  /// Copies the stacks with the highest `measure`, and the sum of the rest, to `frame`.
+  /// Copies to `frame` the stacks with the highest `measure`, and the sum of all others.
   void copy_most(FrameMeasure measure, WorstFrame& frame) noexcept;
 
   void clear() noexcept {
@@ -43,50 +43,51 @@ class FrameStackSums {
   std::size_t used_count_ = 0;
 };
 
-/// The `kMaxCount` frames with the highest values of one measure. Ties keep the earlier frame;
-/// zeros are never kept. Zero-initialized; accessed by one thread at a time.
+/// The `kMaxCount` frames with the highest values of one measure. On a tie the earlier frame stays.
+/// Frames with a value of 0 are not kept. Zero-initialized; accessed by one thread at a time.
 class WorstFrames {
  public:
   static constexpr std::size_t kMaxCount = 16;
 
   [[nodiscard]] bool admits(std::uint64_t measure) const noexcept { return measure > least_; }
 
-  /// Adds a frame with an admitted `measure`; the caller fills in the result.
+  /// Adds a frame whose `measure` was admitted; the caller fills in the returned entry.
   [[nodiscard]] WorstFrame& add(std::uint64_t measure) noexcept;
 
   /// Appends the frames to `list`, worst first. Returns false if out of memory.
   [[nodiscard]] bool copy(ArenaArray<WorstFrame>& list) const noexcept;
 
  private:
-  /// Returns the latest of the frames with the lowest measure.
+  /// Returns the index of the frame with the lowest measure; on a tie, of the latest.
   [[nodiscard]] std::size_t place_of_least() const noexcept;
 
   std::array<WorstFrame, kMaxCount> frames_{};
   std::array<std::uint64_t, kMaxCount> measures_{};
   std::size_t count_ = 0;
-  /// Lowest measure in a full list; 0 before.
+  /// Lowest measure in the list if it is full; otherwise 0.
   std::uint64_t least_ = 0;
 };
 
-/// A lock-free ring buffer of the latest rows. A thread pushes its rows of a frame when it has its
-/// first event in a later one; threads may push concurrently. Constant-initialized.
+/// A lock-free ring buffer of the latest rows. A thread pushes its rows of a frame at its first
+/// event in a later frame. Threads may push concurrently. Constant-initialized.
 class FrameRowRing {
  public:
   static constexpr std::size_t kCapacity = 32'768;
 
-  /// Pushes the rows of the thread's previous frame; `present` is the current one. Runs inside
-  /// malloc. A thread suspended in here while others push a full ring can overwrite one of their
-  /// rows; nothing else breaks.
+  /// Pushes the rows of the thread's last frame; `present` is the current frame. Runs inside
+  /// malloc. If a thread is suspended in this function while others fill the whole ring, it can
+  /// overwrite one of their rows. Nothing else breaks.
   void push(const ThreadFrames& thread, FrameNumber present) noexcept;
 
   [[nodiscard]] static FrameRow row_of(TagId tag, const FramePart& part, FrameNumber frame,
                                        FrameNumber present) noexcept;
 
-  /// Returns the oldest frame from which on all rows are still in the ring. Requires a stopped
-  /// world, as does `copy`.
+  /// Returns the first frame for which, and for all later ones, all rows are still in the ring.
+  /// Requires a stopped world.
   [[nodiscard]] FrameNumber first_complete() const noexcept;
 
-  /// Appends the rows of frame `first` and later ones. Returns false if out of memory.
+  /// Appends the rows from frame `first` on. Requires a stopped world. Returns false if out of
+  /// memory.
   [[nodiscard]] bool copy(FrameNumber first, ArenaArray<FrameRow>& rows) const noexcept;
 
  private:
@@ -94,13 +95,13 @@ class FrameRowRing {
   ZeroedArray<FrameRow, kCapacity> rows_;
 };
 
-/// The history of ended frames: times of the last ones, histograms of all, and the worst.
-/// Zero-initialized; accessed by one thread at a time.
+/// The history of ended frames: times of the latest frames, histograms of all, and the worst
+/// frames. Zero-initialized; accessed by one thread at a time.
 class GameFrameLog {
  public:
   static constexpr std::size_t kLastFrames = 4096;
 
-  /// A frame that has ended; times are those of `os::monotonic_ns`.
+  /// A frame that has ended. Times are those of `os::monotonic_ns`.
   struct Ended {
     FrameNumber number = 0;
     std::int64_t begin_ns = 0;
@@ -108,8 +109,8 @@ class GameFrameLog {
     FrameCounts counts{};
   };
 
-  /// Adds a frame. If it is one of the worst, calls `describe(FrameStackSums&)`, which adds the
-  /// frame's stacks and returns its slowest call.
+  /// Adds a frame. If it is among the worst, calls `describe(FrameStackSums&)`, which adds the
+  /// stacks of the frame and returns its slowest call.
   template <class Describe>
   void add(const Ended& frame, Describe&& describe) noexcept {
     const std::int64_t duration = frame.end_ns - frame.begin_ns;
@@ -128,8 +129,8 @@ class GameFrameLog {
     if (is_described) stacks_.clear();
   }
 
-  /// Copies the frames of `[first, end)`. `to_wall_ns` is added to frame times to convert them to
-  /// the Unix epoch. Returns false if out of memory.
+  /// Copies the frames `[first, end)`. Converts their times to the Unix epoch by adding
+  /// `to_wall_ns`. Returns false if out of memory.
   [[nodiscard]] bool copy(FrameNumber first, FrameNumber end, std::int64_t to_wall_ns,
                           FrameHistory& history) const noexcept;
 

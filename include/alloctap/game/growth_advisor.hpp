@@ -1,4 +1,4 @@
-/// An observer that finds buffers which should reserve capacity instead of growing repeatedly.
+/// An observer that finds buffers that are reallocated repeatedly as they grow.
 #pragma once
 
 #include <algorithm>
@@ -20,22 +20,22 @@
 
 namespace alloctap {
 
-/// One suggestion: `reserve(sums.largest_bytes)` at `stack` would have saved `sums.steps`
-/// reallocations and up to `sums.bytes_copied` bytes of copying.
+/// One suggestion: at `stack`, `reserve(sums.largest_bytes)` would have saved `sums.steps`
+/// reallocations, and copying up to `sums.bytes_copied` bytes.
 struct GrowthAdvice {
   StackId stack = kNoStackId;
   GrowthSums sums = {};
 };
 
-/// An observer that finds buffers which grow step by step, by `realloc` or like std::vector:
+/// An observer that finds buffers that grow step by step, by `realloc` or as std::vector does:
 ///
 ///     using Observers = alloctap::GrowthAdvisor<>;
 ///     ...
 ///     const auto advice = alloctap::GrowthAdvisor<>::advice();
 ///
-/// `GrowthChains` documents what is detected and missed. Use a different `Name`, any type, for each
-/// of several trackers. Costs about ten nanoseconds per event and 60 KiB per thread; takes no lock
-/// inside malloc.
+/// `GrowthChains` documents what is detected and missed. If several trackers use this observer,
+/// give each a different `Name`, any type. Costs about ten nanoseconds per event and 60 KiB per
+/// thread. Takes no lock inside malloc.
 template <class Name = void>
 class GrowthAdvisor {
  public:
@@ -73,8 +73,7 @@ class GrowthAdvisor {
     return list;
   }
 
-  /// Returns the number of chains missing from `advice` because a thread's table was full. Callable
-  /// wherever `advice` is.
+  /// Returns the number of chains that `advice` omits, because tables were full. Control plane.
   [[nodiscard]] static std::uint64_t lost() noexcept {
     std::uint64_t lost = 0;
     const ControlScope hold;
@@ -118,7 +117,7 @@ class GrowthAdvisor {
 static_assert(Observer<GrowthAdvisor<>>);
 static_assert(kObservesReallocations<GrowthAdvisor<>>);
 
-/// Returns a one-line description without the stack; use `Tracker::name_stacks` for its names.
+/// Returns a one-line description without the stack, which `Tracker::name_stacks` can symbolize.
 [[nodiscard]] std::string describe(const GrowthAdvice& advice);
 
 }  // namespace alloctap

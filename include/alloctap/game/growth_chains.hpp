@@ -1,4 +1,4 @@
-/// Detection of blocks that one thread replaces by larger ones repeatedly.
+/// Detection of blocks that one thread repeatedly replaces by larger blocks.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@
 
 namespace alloctap {
 
-/// The cost of step-by-step growth at one stack.
+/// The cost of step-by-step growth of blocks allocated at one stack.
 struct GrowthSums {
   /// Number of blocks that grew at least twice.
   std::uint64_t chains = 0;
   std::uint64_t steps = 0;
-  /// Upper bound: the sizes of all replaced blocks, except those that realloc extended in place.
+  /// Upper bound of bytes copied: sizes of all replaced blocks, except if extended in place.
   std::uint64_t bytes_copied = 0;
   /// Size of the largest block, in bytes.
   std::uint64_t largest_bytes = 0;
@@ -38,33 +38,33 @@ struct GrowthChain {
   std::uint64_t bytes_copied = 0;
   std::uint64_t bytes = 0;
 
-  /// Ignores single steps: one reallocation is no pattern.
+  /// Returns true from the second step on. A single reallocation is no pattern.
   [[nodiscard]] constexpr bool counts() const noexcept { return steps >= 2; }
   [[nodiscard]] constexpr GrowthSums sums() const noexcept {
     return {.chains = 1, .steps = steps, .bytes_copied = bytes_copied, .largest_bytes = bytes};
   }
 };
 
-/// Step-by-step growth of one thread's blocks, detected in 60 KiB. A realloc to a larger size is a
-/// step. So is the pattern of std::vector: a stack allocates a block, then the thread frees the
-/// smaller one that this stack allocated before. The free must come before the stack's next
-/// allocation, and within `kSoonCalls` calls of the thread. One call per `kBytesOfElement` of the
-/// smaller block is added, because moving an element may allocate. If the smaller block is freed
-/// first, nothing has grown. A queue does not match: it frees its oldest block, not the last but
-/// one.
+/// Detects step-by-step growth of one thread's blocks, in 60 KiB of tables. A realloc to a larger
+/// size is a step. So is the pattern of std::vector: a stack allocates a block, then the thread
+/// frees the smaller block that this stack had allocated before. The free must precede the stack's
+/// next allocation, and follow within `kSoonCalls` calls of the thread. That limit grows by one
+/// call per `kBytesOfElement` of the smaller block, because moving an element may allocate. If the
+/// smaller block is freed first, nothing has grown. A queue does not match, because it frees its
+/// oldest block, not the last but one.
 ///
-/// Misses vectors that grow alternately at one stack, or on several threads. Counts blocks that are
-/// repeatedly replaced by larger ones without copying, because allocator calls do not show copies.
-/// The tables are bounded: a chain whose slot is reused starts from zero, and `lost` counts dropped
+/// Misses vectors that grow alternately at one stack, or on several threads. Falsely counts blocks
+/// replaced by larger ones without copying, because allocator calls do not show copies. The tables
+/// are bounded: if a chain's slot is reused, its counts restart at zero; `lost` counts dropped
 /// chains.
 ///
-/// Accessed only by its thread, inside malloc. An event costs a table slot or two.
+/// Accessed only by its thread, inside malloc. An event costs one or two accesses to a table.
 class GrowthChains {
  public:
   static constexpr std::uint64_t kSoonCalls = 64;
   static constexpr std::uint64_t kBytesOfElement = 8;
 
-  /// Forgets the recent blocks: the object is reused for a new thread.
+  /// Ends all chains and forgets recent blocks, so that a new thread can reuse the object.
   void begin_thread() noexcept {
     finish_all();
     recent_.fill({});
@@ -94,7 +94,7 @@ class GrowthChains {
     moving_ = take(block.pointer);
   }
 
-  /// Handles a realloc; called after `go(before)` and `come(after)`.
+  /// Handles a realloc, after `go(before)` and `come(after)` were called for it.
   void move(const ObservedBlock& before, const ObservedBlock& after) noexcept {
     take_back_copy(before);
     GrowthChain chain;
@@ -105,8 +105,8 @@ class GrowthChains {
     step(chain, after, after.pointer == before.pointer ? 0 : before.size);
   }
 
-  /// Calls `visit(StackId, const GrowthSums&)`, possibly several times per stack, for ended and
-  /// unfinished chains.
+  /// Calls `visit(StackId, const GrowthSums&)` for each chain, ended or not: several times per
+  /// stack if it has several chains.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const Ended& ended : ended_) {
@@ -130,16 +130,16 @@ class GrowthChains {
     std::size_t size = 0;
   };
 
-  /// The last two blocks that a stack allocated, if they are live and were not matched.
+  /// The last two blocks that a stack allocated; without those that are freed or matched.
   struct Recent {
     StackId stack = kNoStackId;
-    /// Number of the call that allocated `last`.
+    /// Number of the thread's call that allocated `last`.
     std::uint64_t call = 0;
     Block before = {};
     Block last = {};
   };
 
-  /// The last step that was classified as a copy.
+  /// The last step that was classified as growth by copying.
   struct Copy {
     const void* from = nullptr;
     const void* to = nullptr;
@@ -163,7 +163,7 @@ class GrowthChains {
          gone.size);
   }
 
-  /// Undoes `grow_by_copy`: the free belonged to a realloc, which moved the block.
+  /// Undoes `grow_by_copy` if the free turns out to be part of a realloc that moved the block.
   void take_back_copy(const ObservedBlock& before) noexcept {
     if (copy_.from != before.pointer || copy_.call + 1 != calls_) return;
     moving_ = take(copy_.to);
@@ -182,7 +182,7 @@ class GrowthChains {
     return calls_ - recent.call <= kSoonCalls + gone.size / kBytesOfElement;
   }
 
-  /// Removes and returns the chain that ends at `block`, or an empty one.
+  /// Removes and returns the chain whose current block is `block`; an empty chain if not found.
   GrowthChain take(const void* block) noexcept {
     GrowthChain& place = place_of_chain(block);
     if (block == nullptr || place.block != block) return {};
@@ -226,7 +226,7 @@ class GrowthChains {
 
   std::uint64_t calls_ = 0;
   std::uint64_t lost_ = 0;
-  /// The chain of the block freed last: a realloc may continue it.
+  /// The chain of the block freed last, which a realloc may continue.
   GrowthChain moving_;
   Copy copy_;
   std::array<Recent, kPlaces> recent_{};

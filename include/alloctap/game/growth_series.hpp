@@ -9,10 +9,10 @@
 
 namespace alloctap {
 
-/// Live bytes at marks, reduced to the minimum (floor) of each window of several marks. Temporary
-/// allocations within a window do not show in the floor; permanent ones do. When `kMaxWindows`
-/// windows are full, adjacent pairs merge, so the series always covers the whole run. Half a KiB;
-/// trivially copyable.
+/// Live bytes of one stack at marks, reduced to the minimum (floor) of each window of several
+/// marks. Temporary allocations within a window do not raise its floor; permanent ones do. When
+/// `kMaxWindows` windows are full, adjacent pairs merge, so the series always covers the whole run.
+/// Takes half a KiB; trivially copyable.
 class GrowthSeries {
  public:
   static constexpr std::size_t kMaxWindows = 64;
@@ -24,12 +24,12 @@ class GrowthSeries {
   /// Returns the live bytes at the latest mark.
   [[nodiscard]] std::uint64_t last() const noexcept { return last_; }
 
-  /// Returns the floors of complete windows in bytes, oldest first.
+  /// Returns the minimum of each complete window in bytes, oldest first.
   [[nodiscard]] std::span<const std::uint64_t> floors() const noexcept {
     return {floors_.data(), windows_};
   }
 
-  /// Returns the minimum since the latest complete window.
+  /// Returns the minimum in the current, incomplete window.
   [[nodiscard]] std::uint64_t open_floor() const noexcept { return open_floor_; }
 
   [[nodiscard]] std::uint64_t marks_of_window() const noexcept { return marks_of_window_; }

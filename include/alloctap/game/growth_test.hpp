@@ -1,4 +1,4 @@
-/// A statistical test that distinguishes growth from fluctuation.
+/// A statistical test that distinguishes memory growth from fluctuation.
 #pragma once
 
 #include <cstddef>
@@ -12,32 +12,33 @@ namespace alloctap {
 
 /// The result of a test on one series.
 struct GrowthFinding {
-  /// Windows whose floor, and all later floors, exceed every earlier floor.
+  /// Number of windows after whose start every floor exceeds every earlier floor.
   std::uint32_t steps = 0;
-  /// Windows whose floor is below that of the window before.
+  /// Number of windows whose floor is below the previous window's.
   std::uint32_t falls = 0;
-  /// Upper bound of the p-value of `steps` if nothing grows; 1 if the growth has ended or is
-  /// slowing.
+  /// Upper bound of the p-value: the probability of so many steps if nothing grows. 1 if the growth
+  /// has ended or is slowing.
   double chance = 1;
-  /// Average lasting growth per mark.
+  /// Average growth per mark that was not undone later.
   double bytes_per_mark = 0;
 };
 
-/// A sign test (Dixon and Mood 1946) on the floors of the last three quarters of all windows.
+/// A sign test (Dixon and Mood 1946) on the floors (minima) of the last three quarters of all
+/// windows.
 ///
-/// A window counts as a step only if all floors from it on exceed all floors before it. So a cache
-/// that fills and is cleared has one rise against many falls; noise has almost no steps. A doubling
-/// vector has few steps, however large they are. Windows without change count on neither side, so a
-/// leak of one block every few marks shows once enough blocks have accumulated.
+/// A window counts as a step only if its floor and all later ones exceed all earlier floors. So a
+/// cache that fills and is cleared has one step against many falls; noise has almost no steps. A
+/// doubling vector has few steps, however large they are. A window without change is neither step
+/// nor fall, so a leak of one block every few marks is found once enough blocks have accumulated.
 ///
 /// Under the null hypothesis a floor rises as often as it falls: at worst a random walk. The number
 /// of steps among steps and falls is then binomial. Adjacent floors are slightly correlated, so the
 /// test assumes a step probability of `kChanceOfStep` instead of 1/2.
 ///
-/// A warm-up also has steps, but ends. Growth has ended if no step came for `kMaxGaps` times the
-/// usual distance of steps. It is slowing if the median rise of the newer half is below
-/// `kLeastPace` times that of the older half. A leak keeps its pace; a cache that fills up slows
-/// down. Medians make the test robust against a few large loads.
+/// A warm-up has steps, too, but ends. Growth has ended if the last step is more than `kMaxGaps`
+/// times the usual distance of steps ago. Growth is slowing if the median rise of the newer half is
+/// below `kLeastPace` times that of the older half. A leak keeps its pace, but a cache that fills
+/// up slows down. Medians make the test robust against a few large loads.
 class GrowthTest {
  public:
   static constexpr double kChanceOfStep = 0.6;
@@ -57,14 +58,14 @@ class GrowthTest {
   struct Moves {
     std::uint32_t steps = 0;
     std::uint32_t falls = 0;
-    /// Tested windows, and how many of them follow the last step.
+    /// Number of tested windows, and of those after the last step.
     std::uint32_t windows = 0;
     std::uint32_t windows_since_step = 0;
-    /// The minimum from the last complete window on.
+    /// Minimum over the last complete window and all later marks.
     std::uint64_t lasting = 0;
   };
 
-  /// Skips the oldest quarter, and always the first window, which has no predecessor.
+  /// Skips the oldest quarter of windows. The first window is never tested: it has no predecessor.
   static std::size_t first_counted(std::size_t windows) noexcept { return windows / 4; }
 
   static Moves look_at(const GrowthSeries& series) noexcept;

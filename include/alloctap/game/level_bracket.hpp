@@ -1,4 +1,4 @@
-/// Leak detection for a level: what its unloading leaves allocated.
+/// Leak detection for a level of a game: finds what remains allocated after unloading.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace alloctap {
 
-/// Brackets a level, or any phase that should leave nothing allocated:
+/// Finds the leaks of a level, or of any phase that should leave nothing allocated:
 ///
 ///     alloctap::LevelBracket<Tracker> level{"level 2"};
 ///     load();                 // for each asset: alloctap::tag_scope asset{"textures/hero.png"};
@@ -23,11 +23,10 @@ namespace alloctap {
 ///     unload();
 ///     const auto left = level.finish();    // Result<LevelLeftovers>
 ///
-/// The thread is in the tag `name` until `finish`, so its allocations are attributed to the level
-/// if the tracker's `Tags` support tags. Jobs on other threads must carry the tag (`tag_scope`).
-/// Growth outside of the level's tag is reported separately. Begins and ends on one thread;
-/// brackets nest like scopes. Takes a snapshot in the constructor and one in `finish`. Control
-/// plane.
+/// Until `finish`, the thread's tag is `name`, so its allocations are attributed to the level if
+/// the tracker's `Tags` support tags. Jobs on other threads must enter the tag (`tag_scope`).
+/// Growth outside of the level's tag is reported separately. Construct and finish it on one thread;
+/// objects nest like scopes. The constructor and `finish` take a snapshot each. Control plane.
 template <class Tracker>
 class LevelBracket {
  public:
@@ -45,9 +44,9 @@ class LevelBracket {
   LevelBracket& operator=(const LevelBracket&) = delete;
   ~LevelBracket() = default;
 
-  /// Returns what is live now and was not at the beginning; call it after unloading. Ends the
+  /// Returns what is live now and was not at construction; call it after unloading. Ends the
   /// level's tag. Fails without a session, on a second call, on another thread, or if a tag scope
-  /// that began in the level is still open. After the last two it can be called again.
+  /// that began in the level is still open. In the last two cases it may be called again.
   [[nodiscard]] Result<LevelLeftovers> finish() {
     if (Status status = check_place(); !status.ok()) return status;
     scope_.reset();

@@ -30,44 +30,44 @@ struct LeftMemory {
 /// The leaks of one tag.
 struct LeakedTag {
   TagId tag = kNoTag;
-  /// True for the level's tag and tags nested in it.
+  /// True for the level's tag and for tags nested in the level's.
   bool in_level = false;
   /// Full path, "Game/level 2/Loading/textures/hero.png"; empty for untagged memory.
   std::string_view path;
-  /// Name of the innermost tag, "textures/hero.png"; empty for the level's own tag and for tags
+  /// Name of the innermost tag, "textures/hero.png". Empty for the level's own tag and for tags
   /// outside of the level.
   std::string_view asset;
   LeftMemory left;
-  /// Sorted, largest first.
+  /// Stacks that leaked, largest first.
   std::span<const StackChange> stacks;
 };
 
-/// The leaks of one asset, summed over all tags of the level.
+/// The leaks of one asset, summed over all tags in the level.
 struct LeakedAsset {
   std::string_view asset;
   LeftMemory left;
 };
 
-/// Stacks that hold more after than before, and their sums; stacks that hold less are ignored. Owns
-/// all strings and lists, also when moved. Memory from the arena; move-only.
+/// Stacks that hold more after a level than before, and their sums. Ignores stacks that hold less.
+/// Its strings and lists are allocated in the arena and stay valid when it is moved. Move-only.
 class LevelLeftovers {
  public:
-  /// Extracts the growth from `changes`. Without `tags` (nullptr) all is in one row. Control plane;
-  /// fails if out of memory.
+  /// Extracts the growth from `changes`. If `tags` is nullptr, all growth is in one row. Control
+  /// plane; fails if out of memory.
   [[nodiscard]] static Result<LevelLeftovers> find(TagId level, const TagTable* tags,
                                                    const SnapshotDiff& changes);
 
-  /// Returns the level's tags, then all others; each group sorted by size, largest first.
+  /// Returns rows of the level's tags, then of all other tags; both groups sorted, largest first.
   [[nodiscard]] std::span<const LeakedTag> tags() const noexcept {
     return {rows_.data(), rows_.size()};
   }
 
-  /// Returns the assets, largest first; memory of the level outside of assets has an empty name.
+  /// Returns the assets, largest first. Memory of the level outside of assets has an empty name.
   [[nodiscard]] std::span<const LeakedAsset> assets() const noexcept {
     return {assets_.data(), assets_.size()};
   }
 
-  /// Return the sums inside the level, and of all other growth in that time.
+  /// Return the sum of leaks inside the level, and of all other growth since its beginning.
   [[nodiscard]] const LeftMemory& level() const noexcept { return level_; }
   [[nodiscard]] const LeftMemory& elsewhere() const noexcept { return elsewhere_; }
 

@@ -1,4 +1,4 @@
-/// Attribution of a custom allocator's blocks and overhead to its name.
+/// Attribution of a custom allocator's blocks and overhead to a tag.
 #pragma once
 
 #include <atomic>
@@ -12,21 +12,21 @@
 
 namespace alloctap {
 
-/// A wrapper of `Hook`, a `ManualHook`, for one custom allocator. Attributes its blocks to a tag of
-/// its name, and shows its overhead (headers, and free memory it holds) beside it:
+/// Wraps `Hook`, a `ManualHook`, for one custom allocator. Attributes its blocks to a tag with the
+/// allocator's name. Reports show its overhead (headers, and free memory it holds) beside that tag:
 ///
 ///     alloctap::NamedAllocator<Tracker::Hook> arena{"FrameArena"};
 ///     ...  arena.on_allocate(block, bytes);  ...  arena.on_free(block);
 ///     ...  arena.set_overhead(pages_held - bytes_in_use);
 ///
-/// The tag is a top-level one, regardless of the thread's current tag: the stack shows the caller.
-/// Pass `parent` if the allocator belongs to a part of the program. Allocators of one name share a
-/// tag, and their overheads add up. Without a name, or if the tag table is full, the parent's tag
-/// is used; no overhead is kept for memory without a tag. If the tracker's `Tags` do not support
-/// tags, only blocks are recorded. Overhead is in no other total, because it was not allocated.
+/// The tag is top-level, regardless of the thread's current tag, because the stack shows the
+/// caller. Pass `parent` to nest the tag in another one. Allocators with equal names share a tag,
+/// and their overheads add up. Without a name, or if the tag table is full, the parent's tag is
+/// used. Overhead without a tag is not kept. If the tracker's `Tags` do not support tags, only
+/// blocks are recorded. Overhead is in no other total, because it was not allocated.
 ///
-/// Thread-safe. Block functions are callable wherever those of `Hook` are, including inside malloc;
-/// the others are control plane. The destructor removes the overhead.
+/// Thread-safe. Block functions may be called wherever those of `Hook` may, including inside
+/// malloc. All other functions are control plane. The destructor removes the overhead.
 template <class Hook>
 class NamedAllocator {
  public:
@@ -36,9 +36,9 @@ class NamedAllocator {
   NamedAllocator& operator=(const NamedAllocator&) = delete;
   ~NamedAllocator() { set_overhead(0); }
 
-  // All inlined, so that stacks begin in the program.
+  // All functions are inlined, so that captured stacks begin in the program.
 
-  /// Forward to `ManualHook` inside the tag; sizes and alignments in bytes.
+  /// Call the `ManualHook` function with the allocator's tag entered. Values are in bytes.
   ALLOCTAP_ALWAYS_INLINE void on_allocate(void* block, std::size_t size,
                                           std::size_t alignment = 0) const noexcept {
     const EnteredTag scope{tag_.id};
@@ -56,14 +56,14 @@ class NamedAllocator {
     Hook::end_reallocate(old, block, size, alignment);
   }
 
-  /// Sets the bytes held beyond the blocks.
+  /// Sets the overhead: bytes that the allocator holds besides its blocks.
   void set_overhead(std::uint64_t bytes) noexcept {
     const auto now = static_cast<std::int64_t>(bytes);
     const std::int64_t before = overhead_.exchange(now, std::memory_order_relaxed);
     process_tags.add_overhead(tag_.id, now - before);
   }
 
-  /// Adjusts the bytes held beyond the blocks. A negative sum is reported as 0.
+  /// Adds to the overhead. A negative sum is reported as 0.
   void add_overhead(std::int64_t bytes) noexcept {
     overhead_.fetch_add(bytes, std::memory_order_relaxed);
     process_tags.add_overhead(tag_.id, bytes);

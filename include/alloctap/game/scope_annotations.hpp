@@ -1,4 +1,4 @@
-/// Implementation of the no-allocation scopes of annotate.h.
+/// Implementation of annotate.h's no-allocation scopes.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace alloctap {
 
-/// The functions behind `no_allocation_scope` and `allocations_allowed`. Control plane.
+/// The functions that `no_allocation_scope` and `allocations_allowed` call. Control plane.
 struct ScopeAnnotations {
   static void begin(alloctap_scope* scope, const char* name, std::size_t length,
                     const alloctap_scope_options* options) noexcept;

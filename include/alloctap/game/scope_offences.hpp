@@ -1,4 +1,4 @@
-/// A table of offences against no-allocation scopes.
+/// A table of offences: allocations and frees that violated no-allocation scopes.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class ScopeOffences {
   ScopeOffences(const ScopeOffences&) = delete;
   ScopeOffences& operator=(const ScopeOffences&) = delete;
 
-  /// Adds the counts of `node`, a scope of the calling thread.
+  /// Adds the counts of `node`, a scope of the calling thread that was violated.
   void add(const ScopeNode& node) noexcept;
 
   /// Copies all offences to `list`. Returns false if out of memory.
@@ -52,7 +52,6 @@ class ScopeOffences {
   std::uint64_t left_out_ = 0;
 };
 
-/// The offences of this process.
 inline constinit ScopeOffences scope_offences;
 
 }  // namespace alloctap

@@ -1,4 +1,4 @@
-/// The stack of allocation scopes of a thread.
+/// The stack of a thread's open allocation scopes.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,9 @@
 
 namespace alloctap {
 
-/// Policy of a scope: what it allows, and the action if more happens.
+/// Limit of a scope, and the action if allocations exceed it.
 struct AllocationLimit {
-  /// Number of allocations that are no offence.
+  /// Number of allocations that are permitted; each further one is an offence.
   std::uint64_t allowed = ~std::uint64_t{0};
   /// Makes each free an offence, too.
   bool forbids_frees = false;
@@ -28,15 +28,15 @@ struct AllocationLimit {
   void (*on_offence)(const alloctap_offence* offence) = nullptr;
 };
 
-/// The counters of one scope. Accessed only by its thread. The memory is never freed, so a scope
-/// that another thread ends by mistake corrupts nothing. Atomic, because GCC assumes that malloc
-/// does not modify the program's variables.
+/// The counters of one scope, accessed only by its thread. The memory is never freed, so ending a
+/// scope on the wrong thread corrupts nothing. The counters are atomic, because GCC assumes that
+/// malloc does not modify the program's variables.
 struct ScopeNode {
-  /// `kBarrier`: hides events inside it from the enclosing scopes.
+  /// `kBarrier`: the enclosing scopes do not count events inside this scope.
   enum class State : std::uint8_t { kEnded, kOpen, kBarrier };
 
   std::string_view name;
-  /// Points to `own_limit`, or to a static limit.
+  /// Points to `own_limit` or to a static limit.
   const AllocationLimit* limit = nullptr;
   AllocationLimit own_limit;
   std::atomic<State> state{State::kEnded};
@@ -62,13 +62,13 @@ struct ScopeNode {
     stacks.clear();
   }
 
-  /// Copies `copied` and uses the copy.
+  /// Copies `copied` to `own_limit` and makes that the scope's limit.
   void set_limit(const AllocationLimit& copied) noexcept {
     own_limit = copied;
     limit = &own_limit;
   }
 
-  /// Returns true if more happened than the limit allows.
+  /// Returns true if the counts exceed the limit.
   [[nodiscard]] bool offends() const noexcept {
     if (!has_counted()) return false;
     const AllocationSums now = sums();
@@ -82,15 +82,15 @@ struct ScopeNode {
   }
 };
 
-/// A handle to a scope.
+/// A handle to a scope: the counters and the nesting depth.
 struct ScopePlace {
-  /// nullptr: the scope counts nothing.
+  /// nullptr if the scope counts nothing.
   ScopeNode* node = nullptr;
   /// Number of enclosing scopes.
   std::uint32_t depth = 0;
 };
 
-/// The scopes of one thread, innermost last. Lives in the arena; reused by a later thread.
+/// The open scopes of one thread, innermost last. Allocated in the arena; a later thread reuses it.
 class ScopeStack {
  public:
   /// Maximum nesting; deeper scopes count nothing.
@@ -108,9 +108,9 @@ class ScopeStack {
     return slot().load(std::memory_order_relaxed);
   }
 
-  /// Begins a scope. `limit` must be static, or the caller replaces it by the node's own limit
-  /// before anything allocates. Returns an empty handle at `kMaxScopes`. `name` must outlive the
-  /// scope.
+  /// Begins a scope. `limit` must be static, or the caller must replace it by the node's own limit
+  /// before anything allocates. `name` must outlive the scope. Returns an empty handle if
+  /// `kMaxScopes` scopes are open.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE ScopePlace push(std::string_view name,
                                                        const AllocationLimit* limit,
                                                        ScopeNode::State state) noexcept {
@@ -126,8 +126,8 @@ class ScopeStack {
     return {.node = &node, .depth = depth};
   }
 
-  /// Ends the scope at `place`, on any thread. Its slot is reused after the inner scopes have ended
-  /// and its own thread ends a scope.
+  /// Ends the scope `place`. May be called on any thread. The scope's slot can be reused once its
+  /// inner scopes have ended and its own thread ends a scope.
   ALLOCTAP_ALWAYS_INLINE static void end(const ScopePlace& place) noexcept {
     ScopeNode& node = *place.node;
     ScopeStack* const stack = get_if_exists();
@@ -141,8 +141,8 @@ class ScopeStack {
     stack->depth_.store(place.depth, std::memory_order_relaxed);
   }
 
-  /// Calls `visit(ScopeNode&)` for each open scope, innermost first, up to a barrier. Runs inside
-  /// malloc, on the owning thread.
+  /// Calls `visit(ScopeNode&)` for each open scope, innermost first, and stops at a barrier. Runs
+  /// inside malloc, on the owning thread.
   template <class Visit>
   void for_each_open(Visit&& visit) noexcept {
     for (std::uint32_t i = depth_.load(std::memory_order_relaxed); i > 0; --i) {
@@ -164,13 +164,13 @@ class ScopeStack {
     ThreadState* thread = ThreadStates::mine();
     ScopeStack* stack = thread == nullptr ? nullptr : PerThread<ScopeStack>::of(*thread);
     if (stack == nullptr) return nullptr;
-    // The previous thread may have ended inside scopes.
+    // The previous thread may have ended with open scopes.
     while (stack->depth_.load(std::memory_order_relaxed) > 0) stack->drop_innermost();
     slot().store(stack, std::memory_order_relaxed);
     return stack;
   }
 
-  /// Returns true if `node` is the thread's last scope and the enclosing one is open.
+  /// Returns true if `node` is the thread's innermost scope and the enclosing one is still open.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool is_innermost(const ScopeNode& node) const noexcept {
     const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
     return depth > 0 && &node == &nodes_[depth - 1] &&

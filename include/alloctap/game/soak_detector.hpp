@@ -14,25 +14,25 @@
 namespace alloctap {
 
 struct SoakOptions {
-  /// Initial marks to ignore: loading grows, too.
+  /// Number of initial marks to ignore, because memory also grows while a program loads.
   std::uint64_t warm_up_marks = 0;
-  /// Minimum marks of a stack before it can be reported. A stack that grows steadily for that long
-  /// is indistinguishable from a leak, and is reported until it stops.
+  /// Minimum number of marks of a stack before it is reported. A stack that grows steadily for that
+  /// long is indistinguishable from a leak; it is reported until the growth stops.
   std::uint64_t fewest_marks = 50;
   /// Minimum confidence to report, from 0 to 1.
   double confidence = 0.99;
-  /// Maximum number of watched stacks, among those that have grown. Each takes half a KiB, besides
-  /// 8 bytes per known stack.
+  /// Maximum number of watched stacks. Only stacks that have grown are watched. Each takes half a
+  /// KiB, in addition to 8 bytes for each known stack.
   std::size_t most_stacks = 4096;
 };
 
 /// A stack whose live bytes keep growing.
 struct SoakSuspect {
   StackId stack = kNoStackId;
-  /// 1 minus an upper bound of the probability that any stack looks like this without a leak.
+  /// 1 minus an upper bound of the probability that, without a leak, any stack grows like this one.
   double confidence = 0;
   double bytes_per_mark = 0;
-  /// Live bytes at the first known mark and at the last.
+  /// Live bytes at the first known mark and at the latest.
   std::uint64_t first_bytes = 0;
   std::uint64_t last_bytes = 0;
   std::uint64_t marks = 0;
@@ -45,19 +45,19 @@ struct SoakSuspect {
 ///     ... every 20 frames:   soak.add(*Tracker::snapshot());
 ///     ... at any time:       const auto suspects = soak.suspects();
 ///
-/// `GrowthTest` decides what is growth. Its p-value is multiplied by the number of watched stacks
-/// (Bonferroni correction). The interval of marks should be at most one cycle of the program, such
-/// as a level or a round. If `Tags` distinguish owners, each owner has separate stacks, so a leak
-/// spread over many threads or levels is found later.
+/// `GrowthTest` decides whether a stack grows. Its p-value is multiplied by the number of watched
+/// stacks (Bonferroni correction). Add a mark at least once per cycle of the program, such as a
+/// level or a round. If `Tags` distinguish owners, each owner has separate stacks, so a leak spread
+/// over many threads or levels is found later.
 ///
-/// Memory from the arena, invisible to the tracker. Thread-safe; control plane. The time of a mark
-/// is linear in the stacks of the snapshot.
+/// Its tables are allocated in the arena and are not recorded. Thread-safe; control plane. `add`
+/// takes time linear in the stacks of the snapshot.
 class SoakDetector {
  public:
   explicit SoakDetector(const SoakOptions& options = {}) noexcept : options_(options) {}
 
-  /// Adds a mark. Snapshots must be of one tracker and in order of time; an older one than the last
-  /// fails and has no effect. Threads that mark concurrently may cause that.
+  /// Adds a mark. Snapshots must be of one tracker and added in order of time. Fails without effect
+  /// if `snapshot` is older than the last one, which can happen if several threads add marks.
   Status add(const Snapshot& snapshot);
 
   /// Returns the suspected leaks, sorted by confidence, then by growth rate, highest first.
@@ -86,10 +86,10 @@ class SoakDetector {
     return Status::resource_exhausted("SoakDetector: the system has no memory for it");
   }
 
-  /// Merges two lists that are sorted by StackId.
+  /// Updates the watched stacks; merges two lists that are sorted by StackId.
   bool add_stacks(const Snapshot& snapshot);
 
-  /// Compares with the mark before.
+  /// Returns true if the stack has more live bytes than at the previous mark.
   [[nodiscard]] bool has_grown(const StackSummary& stack) const noexcept {
     return stack.live_bytes > held_by(stack.stack);
   }
@@ -98,13 +98,13 @@ class SoakDetector {
     return stack < held_.size() ? held_[stack] : 0;
   }
 
-  /// Starts to watch a stack; at the limit, stacks take turns. Returns false if out of memory.
+  /// Starts to watch a stack. At the limit, watches stacks in turn. Returns false if out of memory.
   bool watch(const StackSummary& stack) noexcept;
 
-  /// Drops stacks that hold no more than at first; they are watched again if they grow.
+  /// Stops watching stacks that hold no more than at first. They are watched again if they grow.
   void forget_idle_stacks() noexcept;
 
-  /// Stores the live bytes of each stack for the next mark.
+  /// Stores the live bytes of each stack, to compare with at the next mark.
   bool note_held(const Snapshot& snapshot) noexcept;
 
   [[nodiscard]] SoakSuspect judge(const Watched& watched) const noexcept;
@@ -113,14 +113,14 @@ class SoakDetector {
   mutable std::mutex lock_;
   /// Sorted by StackId.
   ArenaArray<Watched> watched_;
-  /// Live bytes at the last mark, indexed by StackId.
+  /// Live bytes at the previous mark, indexed by StackId.
   ArenaArray<std::uint64_t> held_;
   const StackTable* table_ = nullptr;
   std::uint64_t allocations_ = 0;
   std::uint64_t marks_ = 0;
   std::size_t left_out_ = 0;
   StackId first_left_out_ = kNoStackId;
-  /// Stacks below this id have had their turn.
+  /// Admit only stacks from this id on: those before were admitted in this turn.
   StackId admit_from_ = kNoStackId;
 };
 

@@ -1,4 +1,4 @@
-/// Per-stack allocation counters of a short period.
+/// Per-stack allocation counts of one measurement.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace alloctap {
 
-/// An open-addressing hash table of sums per stack, in the arena, for at most `kMaxStacks`. Not
-/// thread-safe; callable inside malloc. Stacks that do not fit are summed under `kNoStackId`.
+/// An open-addressing hash table, in the arena, of sums for at most `kMaxStacks` stacks. Sums of
+/// further stacks go to `kNoStackId`. Not thread-safe; may run inside malloc.
 class StackCounts {
  public:
   static constexpr std::size_t kMaxStacks = 16'384;
@@ -32,7 +32,7 @@ class StackCounts {
     known.frees += sums.frees;
   }
 
-  /// Removes all entries; keeps the memory.
+  /// Removes all entries, but keeps the memory.
   void clear() noexcept {
     if (used_ > 0) {
       for (Entry& entry : entries_) entry = {};
@@ -55,7 +55,7 @@ class StackCounts {
 
   Entry& find_or_add(StackId stack) noexcept {
     if (stack == kNoStackId) return others_;
-    // Load factor at most 1/2, so every probe sequence ends.
+    // Keeps the load factor at most 1/2, so that every probe sequence ends.
     const bool has_room = used_ * 2 < entries_.size() || grow();
     if (entries_.empty()) return others_;
     Entry& entry = place_of(entries_, stack);
@@ -86,7 +86,7 @@ class StackCounts {
 
   ArenaArray<Entry> entries_;
   std::size_t used_ = 0;
-  /// Sums of calls without a stack, and of stacks that do not fit.
+  /// Sums of calls without a stack, and of stacks beyond the limit.
   Entry others_;
 };
 

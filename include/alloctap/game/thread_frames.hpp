@@ -1,4 +1,4 @@
-/// Counters of one thread in one game frame.
+/// Counters of one thread in the current game frame.
 #pragma once
 
 #include <algorithm>
@@ -16,27 +16,27 @@
 
 namespace alloctap {
 
-/// The typical duration of small calls of one thread, from samples. A sample near the mean
-/// represents its whole sampling interval. A much longer one (it waited, or touched a fresh page)
-/// counts only once: weighted, it could make the frame's allocator time exceed the frame's
-/// duration. Accessed only by its thread, inside malloc; zero-initialized.
+/// Estimates the duration of one thread's small allocator calls from samples. A sample near the
+/// mean represents all calls of its sampling interval. A much longer sample (a wait, or a page
+/// fault) counts only as one call, because weighting it could make the allocator time exceed the
+/// frame's duration. Accessed only by its thread, inside malloc; zero-initialized.
 struct TypicalLatency {
-  /// A sample longer than this multiple of the mean is an outlier.
+  /// A sample longer than the mean times this factor is an outlier.
   static constexpr std::uint64_t kMuchLonger = 16;
-  /// Caps the first sample, which is often slow, in nanoseconds.
+  /// Upper limit of the first sample, in nanoseconds, because that is often slow.
   static constexpr std::uint64_t kFirstAtMost = 1'000;
 
-  /// Moving average, in nanoseconds; 0 before the first sample.
+  /// Moving average of samples, in nanoseconds; 0 before the first sample.
   std::uint64_t ns = 0;
 
-  /// Returns the estimated nanoseconds of `weight` calls, one of which took `taken`.
+  /// Returns the estimated nanoseconds of `weight` calls, given that one of them took `taken`.
   std::uint64_t estimate(std::uint64_t taken, std::uint64_t weight) noexcept;
 };
 
 /// Per-stack sums of one thread in one frame: a hash table with at most 4 probes. If all probed
-/// slots are in use, the stack is dropped and only `FrameCounts` has its events. A new frame needs
-/// no clearing: slots of earlier frames are free. Written by its thread, inside malloc; read by any
-/// thread. Zero-initialized.
+/// slots are used, the stack is dropped; only `FrameCounts` has its events then. A new frame needs
+/// no clearing, because slots marked with earlier frames count as free. Written by its thread,
+/// inside malloc; read by any thread. Zero-initialized.
 class FrameStacks {
  public:
   static constexpr std::size_t kPlaces = 256;
@@ -71,12 +71,12 @@ class FrameStacks {
     std::atomic<StackId> stack{kNoStackId};
     std::atomic<std::uint64_t> bytes{0};
     std::atomic<std::uint32_t> allocations{0};
-    /// Saturates after four seconds.
+    /// Nanoseconds in the allocator. Saturates after four seconds.
     std::atomic<std::uint32_t> allocator_ns{0};
   };
   static constexpr std::size_t kProbes = 4;
 
-  /// Returns the slot mark of `frame`. 0 means unused, so every 2^32nd frame loses its stacks.
+  /// Returns the mark of slots used in `frame`. 0 means unused, so 1 in 2^32 frames has no stacks.
   static constexpr std::uint32_t mark_of(FrameNumber frame) noexcept {
     return static_cast<std::uint32_t>(frame + 1);
   }
@@ -135,13 +135,13 @@ struct FramePart {
 };
 
 /// Counters of one thread in the frame of its last event. Other threads read `totals`, which has a
-/// cache line of its own. The rest is accessed by its thread, or while the world is stopped.
+/// cache line of its own. All else is accessed only by the thread, or while the world is stopped.
 /// Zero-initialized; runs inside malloc.
 struct alignas(64) ThreadFrames {
-  /// Maximum number of tags per thread and frame; further tags share one row.
+  /// Maximum number of tags per thread and frame. All further tags share one row.
   static constexpr std::size_t kMaxTags = 127;
 
-  /// Read by the thread that ends a frame; `frame` identifies the frame counted.
+  /// Read by the thread that ends a frame. `frame` is the frame that the other members count.
   struct Totals {
     std::atomic<FrameNumber> frame{0};
     std::atomic<std::uint64_t> allocations{0};
@@ -174,14 +174,14 @@ struct alignas(64) ThreadFrames {
   StackId gone_stack = kNoStackId;
   /// The call that is being timed.
   TimedCall timed{};
-  /// A timed call whose stack is not known until its block is recorded, and its weighted duration.
+  /// A timed call whose stack is known once its block is recorded, and its weighted duration.
   SlowCall pending{};
   std::uint64_t pending_ns = 0;
   TypicalLatency usual_time;
   RelaxedAtomicStruct<SlowCall> slowest;
-  /// The frame of `slowest`.
+  /// The frame in which `slowest` occurred.
   std::atomic<FrameNumber> slowest_frame{0};
-  /// Maximum of allocated minus freed bytes, over all tags.
+  /// Maximum of allocated minus freed bytes within the frame, over all tags.
   std::int64_t highest = 0;
   FrameStacks stacks;
 
@@ -204,7 +204,7 @@ struct alignas(64) ThreadFrames {
     add(totals.allocator_ns, ns);
   }
 
-  /// Returns the number of rows.
+  /// Returns the number of rows that `for_each_row` visits.
   [[nodiscard]] std::size_t row_count() const noexcept {
     return tag_count_ == 0 ? 0 : 1 + tag_count_;
   }
@@ -220,7 +220,7 @@ struct alignas(64) ThreadFrames {
     }
   }
 
-  /// Starts frame `number` with all counters at zero.
+  /// Starts frame `number` and resets all counters.
   void restart(FrameNumber number) noexcept {
     for (std::size_t i = 0; i < tag_count_; ++i) parts_[order_[i]] = {};
     tag_count_ = 0;
@@ -230,7 +230,7 @@ struct alignas(64) ThreadFrames {
 
  private:
   struct TagPart : FramePart {
-    /// 0: unused slot.
+    /// The tag plus 1; 0 for an unused entry.
     std::uint32_t tag_and_one = 0;
     [[nodiscard]] TagId tag() const noexcept { return static_cast<TagId>(tag_and_one - 1); }
   };

@@ -36,7 +36,7 @@ ALLOCTAP_INLINE void FrameTiming::end(ThreadFrames& thread, const TimedCall& tim
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE void FrameTiming::settle(ThreadFrames& thread, StackId stack,
                                                            std::size_t bytes) noexcept {
   SlowCall call = std::exchange(thread.pending, SlowCall{});
-  // The timed call's own block may be unrecorded; this one is another then.
+  // If the timed call's own block is not recorded, this block is of another call.
   if (call.bytes != bytes) return;
   call.stack = stack;
   const FrameNumber frame = thread.totals.frame.load(std::memory_order_relaxed);

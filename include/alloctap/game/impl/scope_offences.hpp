@@ -21,7 +21,7 @@
 namespace alloctap {
 
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE void ScopeOffences::add(const ScopeNode& node) noexcept {
-  // Fork waits for recording scopes, so the child finds the lock free.
+  // Forks wait for recording scopes, so the lock is free in a forked child.
   const RecordingScope section;
   const std::lock_guard hold(lock_);
   node.stacks.for_each([&](const StackCounts::Entry& entry) { add(node.name, entry); });
