@@ -22,23 +22,23 @@
 namespace alloctap::testing {
 
 struct BaselineOptions {
-  /// Empty: the environment variable ALLOCTAP_BASELINES, or else "baselines" in the working
-  /// directory.
+  /// Directory of the file. If empty: the environment variable ALLOCTAP_BASELINES, or "baselines"
+  /// in the working directory.
   std::string_view directory = {};
   BaselineTolerance tolerance = {};
   BaselineUpdate update = BaselineUpdate::kByEnvironment;
-  /// See `BaselineFrames`.
+  /// See `BaselineFrames::without_library`.
   bool without_library = false;
 };
 
-/// The result of `allocation_baseline`: true if the test passed. Move-only.
+/// The result of `allocation_baseline`; converts to true if the test passed. Move-only.
 class BaselineResult {
  public:
   struct Contents {
     bool passed = false;
     std::string name = {};
     std::string message = {};
-    /// Empty if no comparison was made.
+    /// Empty if counts and baseline were not compared.
     BaselineComparison comparison = {};
   };
 
@@ -46,7 +46,7 @@ class BaselineResult {
 
   explicit operator bool() const noexcept { return contents_->passed; }
   [[nodiscard]] const std::string& name() const noexcept { return contents_->name; }
-  /// On failure: the changed stacks, or what is wrong with the file. On success: the file compared.
+  /// Returns, on failure, the changed stacks or the file's error; on success, the path of the file.
   [[nodiscard]] const std::string& message() const noexcept { return contents_->message; }
   /// Returns the first line of the message.
   [[nodiscard]] std::string summary() const { return message().substr(0, message().find('\n')); }
@@ -63,7 +63,7 @@ class BaselineResult {
   Unrecorded<Contents> contents_;
 };
 
-/// Compares one measurement with its baseline file, or writes the file. Control plane.
+/// Compares one measurement with the baseline file, or writes that file. Control plane.
 class BaselineCheck {
  public:
   BaselineCheck(std::string_view name, const BaselineOptions& options) : options_(options) {
@@ -154,13 +154,13 @@ template <class Tracker, class Counts>
 ///
 /// A stack is identified by the modules and functions of its frames, leaf first, from the
 /// allocation to `body`. Addresses and lines are ignored, so several call sites in one function
-/// merge. Inlining depends on compiler options: use a directory for each build configuration.
+/// merge. Inlining depends on compiler options, so use a directory for each build configuration.
 /// Function names come from the tracker's `Symbolizer`.
 ///
-/// `counter(work)` calls `work()` once and returns a `Result` of a range of `CountedStack` (or of a
-/// type with such members), with ids of `Tracker`. The default `ScopeCounter` requires the observer
-/// `AllocationScopes`, which `TestConfig` has. Control plane; passes exceptions of `body` on. Two
-/// threads must not use one name concurrently.
+/// `counter(work)` calls `work()` once and returns a `Result` of a range. Its elements are
+/// `CountedStack` or have the members of that type; ids are of `Tracker`. The default
+/// `ScopeCounter` requires the observer `AllocationScopes`, which `TestConfig` has. Control plane;
+/// passes exceptions of `body` on. Two threads must not use one name concurrently.
 template <class Tracker, class Body, class Counter = ScopeCounter>
 [[nodiscard]] BaselineResult allocation_baseline(std::string_view name, Body&& body,
                                                  const BaselineOptions& options = {},

@@ -1,4 +1,4 @@
-/// Counting of the allocations of a callable.
+/// Counts the allocations that a callable makes.
 #pragma once
 
 #include <algorithm>
@@ -21,18 +21,18 @@
 
 namespace alloctap::testing {
 
-/// The allocations of the calling thread during a measurement, whether freed since or not.
+/// The allocations of the calling thread during a measurement, including blocks freed since.
 struct AllocationCount {
-  /// An error if nothing was counted.
+  /// An error if allocations could not be counted.
   Status status;
   AllocationSums sums;
-  /// Stacks that allocated, most allocations first.
+  /// Stacks that allocated; most allocations first.
   std::vector<CountedStack> stacks;
   /// See `MeasuredCallable::caller`.
   std::uintptr_t caller = 0;
 };
 
-/// Returns the counts of `scope` so far. Its own allocations are not counted.
+/// Returns the counts of `scope` so far. Allocations of this function are not counted.
 [[nodiscard]] inline AllocationCount read_count(const AllocationScope& scope) {
   const ReentrancyGuard guard;
   AllocationCount count;
@@ -52,7 +52,7 @@ struct AllocationCount {
   return count;
 }
 
-/// Calls `body()` and counts its allocations on this thread. Passes exceptions on.
+/// Calls `body()` and counts its allocations on this thread. Passes exceptions of `body` on.
 template <class Body>
 [[nodiscard]] AllocationCount count_allocations(Body&& body) {
   MeasuredCallable measured(body);
@@ -63,14 +63,14 @@ template <class Body>
   return count;
 }
 
-/// Returns the part of `frames` (leaf first) inside the function called at `caller`, without
-/// internals of the standard library.
+/// Returns the leading `frames` (leaf first) up to the function that was called at `caller`,
+/// without internals of the standard library.
 [[nodiscard]] inline std::span<const NamedFrame> shown_frames(std::span<const NamedFrame> frames,
                                                               std::uintptr_t caller) noexcept {
   return FrameworkFrames::without_library(frames_inside(frames, caller));
 }
 
-/// Subtracts from `count` what the test framework allocated for its assertions.
+/// Subtracts from `count` the allocations that the test framework made for its assertions.
 inline void leave_out_framework(AllocationCount& count, const NamedStacks& names) {
   const FrameworkFrames framework = TestFramework::frames();
   std::erase_if(count.stacks, [&](const CountedStack& stack) {

@@ -10,13 +10,12 @@
 
 namespace alloctap::testing {
 
-/// One string per frame, leaf first: "module  function", with "?" for unknown parts. Never empty:
-/// an unknown stack has one line that says so.
+/// The frames of a stack, leaf first, each as "module  function" with "?" for unknown parts. Never
+/// empty: an unknown stack has one line that says so.
 using BaselineStack = std::vector<std::string>;
 
-/// Allocation counts by stack. Stacks with equal strings merge, such as two calls in one function.
+/// Allocation counts by stack. Stacks with equal lines merge, such as two calls in one function.
 struct Baseline {
-  /// Sorted by the stacks' strings.
   std::map<BaselineStack, BaselineCount> stacks;
 
   [[nodiscard]] BaselineCount total() const noexcept {

@@ -12,8 +12,8 @@
 
 namespace alloctap::testing {
 
-/// Maximum deviation from the baseline: absolute or in percent, whichever is larger. A negative or
-/// NaN percentage counts as 0.
+/// Maximum deviation from the baseline: the larger of an absolute number and a percentage. A
+/// negative or NaN percentage counts as 0.
 struct Tolerance {
   std::uint64_t absolute = 0;
   double percent = 0;
@@ -30,15 +30,15 @@ struct Tolerance {
   }
 };
 
-/// Tolerances of a comparison. By default every stack must match exactly, which also fixes the
-/// totals. With a tolerance for stacks, set one for the totals to bound their sum.
+/// Tolerances of a comparison. By default every stack must match exactly, so the totals match, too.
+/// If you set a tolerance for stacks, set one for the totals to bound the sum of deviations.
 struct BaselineTolerance {
   Tolerance stack_allocations = {};
   Tolerance stack_bytes = {};
   Tolerance total_allocations = Tolerance::any();
   Tolerance total_bytes = Tolerance::any();
-  /// Lets any decrease pass. By default a decrease fails, so that the baseline is updated and a
-  /// later regression cannot hide in the difference.
+  /// Accepts any decrease. By default a decrease fails, so that the baseline gets updated.
+  /// Otherwise a later increase back to the old baseline would pass.
   bool allows_fewer = false;
 };
 
@@ -52,9 +52,9 @@ struct BaselineChange {
 struct BaselineComparison {
   BaselineCount before;
   BaselineCount after;
-  /// Changes beyond the tolerance: sorted by growth in bytes, then in allocations, then by stack.
+  /// Changes beyond the tolerance; sorted by growth in bytes, then in allocations, then by stack.
   std::vector<BaselineChange> changes;
-  /// Number of further stacks that changed within the tolerance.
+  /// Number of other stacks, whose changes were within the tolerance.
   std::size_t tolerated = 0;
   bool total_exceeded = false;
 
@@ -103,7 +103,7 @@ class BaselineComparer {
   }
 
   static bool is_larger(const BaselineChange& a, const BaselineChange& b) noexcept {
-    // Unsigned subtraction wraps; the signed result is correct for either order.
+    // Unsigned subtraction wraps, so the conversion to a signed type is correct for either order.
     const auto growth = [](std::uint64_t from, std::uint64_t to) {
       return static_cast<std::int64_t>(to - from);
     };

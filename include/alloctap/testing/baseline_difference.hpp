@@ -14,7 +14,7 @@
 
 namespace alloctap::testing {
 
-/// Returns "12 -> 13 allocations (+1)", or "12 allocations" without a change.
+/// Returns "12 -> 13 allocations (+1)"; if both numbers are equal, "12 allocations".
 [[nodiscard]] inline std::string change_text(std::uint64_t before, std::uint64_t after,
                                              std::string_view unit) {
   std::string text;
@@ -48,8 +48,8 @@ namespace alloctap::testing {
   return "changed: " + change_text(change.before, change.after);
 }
 
-/// Returns the totals, then at most `most` changed stacks, largest growth first. Each line ends in
-/// a line feed.
+/// Returns a line with the totals and a line for each of the `most` stacks that grew most. Each
+/// line ends in a line feed.
 [[nodiscard]] inline std::string difference_text(const BaselineComparison& comparison,
                                                  std::size_t most = 20) {
   std::string text = "  total: " + change_text(comparison.before, comparison.after) +

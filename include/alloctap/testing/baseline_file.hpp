@@ -1,4 +1,4 @@
-/// Files of baselines: location, environment variables, reading and writing.
+/// Baseline files: their location, environment variables, reading and writing.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace alloctap::testing {
 inline constexpr std::string_view kBaselineOpening = "alloctap baseline ";
 inline constexpr std::string_view kBaselineVersion = "1";
 
-/// Writes `baseline`. Control plane.
+/// Writes `baseline` in the format of baseline files. Control plane.
 inline void write_baseline(const Baseline& baseline, DumpWriter& out) {
   const BaselineCount total = baseline.total();
   out << kBaselineOpening << kBaselineVersion << '\n'
@@ -46,11 +46,11 @@ inline void write_baseline(const Baseline& baseline, DumpWriter& out) {
 /// A parser of one baseline. Accepts CRLF line ends.
 class BaselineReader {
  public:
-  /// `path` names the file in error messages. Both arguments must outlive the reader.
+  /// `path` is used in error messages. Both arguments must outlive the reader.
   BaselineReader(std::string_view text, std::string_view path) noexcept
       : text_(text), path_(path) {}
 
-  /// Parses the text; call it once. Errors have the form "FILE:LINE: sentence". Control plane.
+  /// Parses the text; call it once. Errors have the form "FILE:LINE: message". Control plane.
   [[nodiscard]] Result<Baseline> read() {
     if (Status status = refuse_conflicts(); !status.ok()) return status;
     if (Status status = read_opening(); !status.ok()) return status;
@@ -67,13 +67,13 @@ class BaselineReader {
   }
 
  private:
-  /// The totals in the second line.
+  /// The totals, from the second line of the file.
   struct Sums {
     std::uint64_t stacks = 0;
     BaselineCount count;
   };
 
-  /// Moves to the next line. Returns false at the end and leaves `line_` unchanged.
+  /// Moves to the next line. At the end, returns false and leaves `line_` unchanged.
   bool next_line() noexcept {
     if (rest_.empty()) return false;
     ++number_;
@@ -153,7 +153,7 @@ class BaselineReader {
     return BaselineCount{.allocations = *allocations, .bytes = *bytes};
   }
 
-  /// Removes a number followed by `word` from the front of the line.
+  /// Removes a number and `word` from the front of the line; returns nullopt if they are not there.
   std::optional<std::uint64_t> take_number(std::string_view word) noexcept {
     std::uint64_t number = 0;
     const char* const end = line_.data() + line_.size();
@@ -173,21 +173,21 @@ class BaselineReader {
   Baseline baseline_;
 };
 
-/// Parses `text`; `path` names the file in error messages. Control plane.
+/// Parses `text`. `path` is used in error messages. Control plane.
 [[nodiscard]] inline Result<Baseline> read_baseline(std::string_view text, std::string_view path) {
   return BaselineReader(text, path).read();
 }
 
-/// Directory of baselines if the program specifies none. Default: "baselines" in the working
-/// directory.
+/// Environment variable with the directory of baselines, used if the program passes no directory.
+/// If unset: "baselines" in the working directory.
 inline constexpr std::string_view kBaselinesVariable = "ALLOCTAP_BASELINES";
-/// "1" overwrites baselines by measurements; "0", empty or unset compares.
+/// Environment variable: "1" writes measurements to the files; "0", empty or unset compares.
 inline constexpr std::string_view kUpdateBaselinesVariable = "ALLOCTAP_UPDATE_BASELINES";
 
 enum class BaselineUpdate : unsigned char { kByEnvironment, kNever, kAlways };
 
-/// Returns true if baselines are to be written. Reads the environment at process start. Fails for
-/// values other than those of `kUpdateBaselinesVariable`.
+/// Returns true if baseline files are to be written. Reads the environment as of process start.
+/// Fails if `kUpdateBaselinesVariable` has an undocumented value.
 [[nodiscard]] inline Result<bool> updates_baselines(BaselineUpdate update) {
   if (update != BaselineUpdate::kByEnvironment) return update == BaselineUpdate::kAlways;
   std::array<char, 64> buffer{};
@@ -200,12 +200,12 @@ enum class BaselineUpdate : unsigned char { kByEnvironment, kNever, kAlways };
 
 class BaselineFile {
  public:
-  /// Rejects implausibly large files.
+  /// Larger files are rejected as implausible.
   static constexpr std::size_t kMaxBytes = 64 * 1024 * 1024;
 
-  /// Returns the file of the baseline `name`. Allows letters, digits, spaces and "-_.,+()"; rejects
-  /// names that leave the directory or are invalid on some system. An empty `directory` selects
-  /// that of the environment.
+  /// Returns the file of the baseline `name`. Allows letters, digits, spaces and "-_.,+()". Rejects
+  /// names that leave the directory or are invalid on some system. If `directory` is empty, uses
+  /// that of `kBaselinesVariable`.
   [[nodiscard]] static Result<BaselineFile> find(std::string_view name,
                                                  std::string_view directory) {
     if (!is_file_name(name)) {

@@ -27,21 +27,20 @@
 
 namespace alloctap::testing {
 
-/// Detects leaking test cases, for adapters of test frameworks. Every case runs once; cases with
-/// live blocks afterwards are suspects and run again. A case leaks if the second run leaves a block
-/// of a stack of the first run, and the first block is still live. Caches, statics and growing
-/// tables do not fit that pattern. Threads started by a case belong to it, however long they run.
-/// Ignored are: allocations of the framework itself, `ExpectedLeak` scopes, suppressed leaks, and
-/// cases that fail.
+/// Detects leaking test cases, for adapters of test frameworks. Every case runs once. Cases with
+/// live blocks afterwards are suspects and run again. A case leaks if a stack left a block in both
+/// runs and the block of the first run is still live. Caches, statics and growing tables do not
+/// match that pattern. Threads started by a case belong to it, however long they run. Ignores
+/// allocations of the framework itself, `ExpectedLeak` scopes, suppressed leaks and failed cases.
 ///
-/// Control plane; all calls must come from the thread that runs the cases. Its own allocations are
-/// not recorded.
+/// Control plane; call it only on the thread that runs the cases. Its own allocations are not
+/// recorded.
 class CaseLeaks {
  public:
-  /// `framework` identifies the framework's frames; its scopes must outlive this object.
+  /// `framework` identifies the framework's frames. Its name prefixes must outlive this object.
   explicit CaseLeaks(FrameworkFrames framework) : framework_(framework) {}
 
-  /// Starts the tracker unless it has a session, and reads the rules for expected leaks.
+  /// Starts the tracker unless it has a session, and reads the suppression rules.
   [[nodiscard]] Status start() {
     const ReentrancyGuard guard;
     if (Status status = expected_.read(); !status.ok()) return status;
@@ -54,7 +53,7 @@ class CaseLeaks {
     return Status();
   }
 
-  /// Returns the rules; more can be added before the first run ends.
+  /// Returns the suppression rules; more rules can be added before the first run ends.
   [[nodiscard]] ExpectedLeaks& expected() noexcept { return expected_; }
 
   /// Begins the case `name` on the calling thread.
@@ -74,7 +73,7 @@ class CaseLeaks {
     if (!parts_.empty()) parts_.pop_back();
   }
 
-  /// Ends all open parts: an exception may have skipped their ends.
+  /// Ends all open parts, because an exception may have skipped calls that end parts.
   void end_parts() {
     const ReentrancyGuard guard;
     while (!parts_.empty()) parts_.pop_back();
@@ -82,8 +81,8 @@ class CaseLeaks {
 
   [[nodiscard]] bool is_second_run() const noexcept { return is_second_; }
 
-  /// Ends the case. In the second run, returns its leaks; otherwise nothing. A case that `failed`
-  /// is not examined.
+  /// Ends the case. Returns its leaks if this is the second run; otherwise an empty object. Does
+  /// not examine a case that `failed`.
   [[nodiscard]] Result<LeakedCase> end_case(bool failed) {
     const ReentrancyGuard guard;
     end_parts();
@@ -99,8 +98,7 @@ class CaseLeaks {
     return leaked;
   }
 
-  /// Ends the first run. Returns the names of the cases to run again; all later cases belong to the
-  /// second run.
+  /// Ends the first run and begins the second. Returns the names of the cases to run again.
   [[nodiscard]] Result<std::vector<std::string>> end_first_run() {
     const ReentrancyGuard guard;
     const Result<Snapshot> now = tracker_->snapshot();
@@ -113,7 +111,7 @@ class CaseLeaks {
       const std::span<const NamedFrame> names_of_left = stacks->frames(left.stack->stack);
       if (framework_.allocated(names_of_left) || expected_.have(names_of_left)) continue;
       Frames inner = left.frames;
-      // Outer frames, those of the runner, may differ in the second run.
+      // Keeps only the frames inside the runner's, because those may differ in the second run.
       if (const std::size_t inside = framework_.addresses_inside(names_of_left))
         inner.resize(inside);
       suspects_[std::string(left.place.name)].insert(std::move(inner));
@@ -149,14 +147,14 @@ class CaseLeaks {
     return left;
   }
 
-  /// Symbolizes the stacks. Slow if there are any: reads debug information.
+  /// Symbolizes the stacks. Slow if there are any, because that reads debug information.
   Result<NamedStacks> name(const std::vector<Left>& lefts) const {
     std::vector<StackId> ids;
     for (const Left& left : lefts) ids.push_back(left.stack->stack);
     return tracker_->name_stacks(ids);
   }
 
-  /// Returns true if `left` belongs to the case `name` and its innermost frames are `inner`.
+  /// Returns true if `left` belongs to the case `name` and its innermost frames equal `inner`.
   static bool is_of(const Left& left, std::string_view name, const Frames& inner) {
     return left.place.name == name && left.frames.size() >= inner.size() &&
            std::equal(inner.begin(), inner.end(), left.frames.begin());
@@ -203,7 +201,7 @@ class CaseLeaks {
   std::unique_ptr<ProcessTag> tag_;
   std::vector<std::unique_ptr<TagScope>> parts_;
   std::set<std::string, std::less<>> failed_;
-  /// Innermost frames, leaf first, of the blocks that the first run left, by case.
+  /// For each case, the innermost frames, leaf first, of the blocks that its first run left.
   std::map<std::string, std::set<Frames>> suspects_;
 };
 

@@ -17,15 +17,15 @@ namespace alloctap::testing {
 using alloctap::expected_to_stay;
 using alloctap::ExpectedLeak;
 
-/// The tags of one run's test cases: "RUN/CASE/PART/PART". Control plane; calls must be serialized.
+/// The tags "RUN/CASE/PART/PART" of one run's test cases. Control plane; serialize all calls.
 class CaseTags {
  public:
   /// The test case that a tag belongs to.
   struct Place {
-    /// False if the tag belongs to no case of this run.
+    /// False if the tag is not nested in a case of this run.
     bool is_case = false;
     std::string_view name;
-    /// The part of the case; empty for the case itself.
+    /// Names of the parts inside the case; empty for the case itself.
     std::string part;
     bool expected = false;
   };

@@ -23,12 +23,13 @@
 
 namespace alloctap::testing {
 
-/// A Catch2 listener that reports cases and sections to `CaseLeaks`.
+/// A Catch2 listener that passes the begin and end of cases and sections to `CaseLeaks`.
 class Catch2Listener : public Catch::TestEventListenerBase {
  public:
   static constexpr std::array<std::string_view, 1> kScopes{"Catch::"};
 
-  /// Sets the receivers of all listeners that Catch2 creates. Both must outlive the test runs.
+  /// Sets the objects that listeners report to, because Catch2 constructs the listeners. Both
+  /// arguments must outlive the test runs.
   static void tell(CaseLeaks& leaks, LeakNotes& notes) noexcept {
     leaks_ = &leaks;
     notes_ = &notes;
@@ -66,7 +67,7 @@ inline constexpr TestFramework kCatch2{
       FAIL_CHECK(file << ":" << line << ": " << message);
     }};
 
-/// Returns a Catch2 test specification that selects exactly `names`.
+/// Returns a Catch2 test specification that selects the cases `names` and no others.
 [[nodiscard]] inline std::string select_names(const std::vector<std::string>& names) {
   const ReentrancyGuard guard;
   std::string spec;
@@ -81,7 +82,7 @@ inline constexpr TestFramework kCatch2{
   return spec;
 }
 
-/// Runs the tests like Catch2's own main, and fails if one leaks (`CaseLeaks`):
+/// Runs the tests as Catch2's own main does, and fails if one leaks (`CaseLeaks`):
 ///
 ///     #define CATCH_CONFIG_RUNNER
 ///     #include <alloctap/testing/catch2_adapter.hpp>
@@ -90,8 +91,8 @@ inline constexpr TestFramework kCatch2{
 ///       return alloctap::testing::run_catch2<Tracker>(argc, argv);
 ///     }
 ///
-/// Prints leaks to standard error. Cases that leave memory behind run twice; the reporter prints
-/// the second run to standard output.
+/// Prints leaks to standard error. Cases that leave memory allocated run twice. The Catch2 reporter
+/// prints the second run to standard output.
 template <class Tracker>
 [[nodiscard]] int run_catch2(int argc, const char* const* argv) {
   TestTracker::use<Tracker>();

@@ -1,4 +1,4 @@
-/// A stack capture policy that verifies another one, for tests in real programs.
+/// A stack capture policy that compares two others, to verify one of them in real programs.
 #pragma once
 
 #include <algorithm>
@@ -15,56 +15,56 @@
 
 namespace alloctap::testing {
 
-/// A capture and its frames, leaf first.
+/// A captured stack and its frames, leaf first.
 struct SeenFrames {
   CapturedStack stack;
   std::span<const std::uintptr_t> frames;
 };
 
-/// Numbers of compared captures and of differences. One capture may differ in several ways.
+/// Numbers of compared captures and of differences. One capture may count as several differences.
 struct StackComparison {
   std::uint64_t captures = 0;
   std::uint64_t compared = 0;
-  /// Compared captures with any difference.
+  /// Compared captures with at least one difference.
   std::uint64_t different = 0;
   std::uint64_t different_depth = 0;
   std::uint64_t different_truncated = 0;
   std::uint64_t different_failed = 0;
   std::uint64_t different_frames = 0;
-  /// Captures with a hash that does not match their frames.
+  /// Captures of the tested policy whose hash does not match their frames.
   std::uint64_t wrong_hash = 0;
-  /// Compared captures that each policy marks as failed, and those truncated.
+  /// Compared captures that the tested or the trusted policy marks as failed or truncated.
   std::uint64_t tested_failed = 0;
   std::uint64_t trusted_failed = 0;
   std::uint64_t truncated = 0;
-  /// Compared captures that the trusted policy ended early, but the tested one continued by frame
-  /// pointers.
+  /// Compared captures in which the tested policy continued by frame pointers where the trusted
+  /// policy ended.
   std::uint64_t by_records = 0;
-  /// Number of compared frames, and the maximum depth.
+  /// Number of compared frames, and the maximum depth of a stack.
   std::uint64_t frames = 0;
   std::uint64_t deepest = 0;
 };
 
-/// An excerpt of two different captures around their first different frame.
+/// An excerpt of two captures that differ, around their first different frame.
 struct StackDifference {
   /// Maximum number of frames in the excerpt.
   static constexpr std::size_t kMaxFrames = 24;
-  /// Number of equal frames before the first difference.
+  /// Maximum number of equal frames shown before the first difference.
   static constexpr std::size_t kCommonFrames = 8;
 
   CapturedStack tested;
   CapturedStack trusted;
   bool wrong_hash = false;
-  /// Index of the first different frame; the smaller depth if all common frames are equal.
+  /// Index of the first different frame. If one stack is a prefix of the other, the smaller depth.
   std::size_t first_different = 0;
-  /// Index of the first frame in the excerpt.
+  /// Index, in the stacks, of the excerpt's first frame.
   std::size_t first_kept = 0;
-  /// 0 beyond the end of a stack.
+  /// The frames of the excerpt; 0 beyond the end of a stack.
   std::array<std::uintptr_t, kMaxFrames> tested_frames{};
   std::array<std::uintptr_t, kMaxFrames> trusted_frames{};
 };
 
-/// Returns the index of the first different frame, or the smaller depth.
+/// Returns the index of the first different frame; the smaller depth if there is no such frame.
 [[nodiscard]] inline std::size_t first_different_frame(const SeenFrames& tested,
                                                        const SeenFrames& trusted) noexcept {
   const auto both = std::min(tested.frames.size(), trusted.frames.size());
@@ -80,8 +80,8 @@ struct StackDifference {
   return tested.stack.by_records && trusted.stack.failed;
 }
 
-/// Returns true if frames and end of both walks are equal. If `tested` continued by frame pointers,
-/// compares only the frames that both have.
+/// Returns true if both walks have equal frames and ended equally. If `tested` continued by frame
+/// pointers, compares only the frames that both have.
 [[nodiscard]] inline bool same_stack(const SeenFrames& tested, const SeenFrames& trusted) noexcept {
   if (goes_on_by_records(tested, trusted)) {
     return first_different_frame(tested, trusted) == trusted.frames.size();
@@ -110,17 +110,17 @@ struct StackDifference {
   return difference;
 }
 
-/// Captures with `Tested`, again with `Trusted`, and counts differences in depth, frames,
-/// `truncated`, `failed`, or in the hash if `Tested` supplies one. If `Trusted` fails where
-/// `Tested` continues by frame pointers, outer frames are not compared. The first differences are
-/// kept. Returns the capture of `Tested`.
+/// Captures with `Trusted` and `Tested` and counts the differences: in depth, frames, `truncated`,
+/// `failed`, and in the hash if `Tested` supplies one. If `Trusted` fails where `Tested` continues
+/// by frame pointers, the outer frames are not compared. Stores the first differences. Returns the
+/// capture of `Tested`.
 ///
 ///     struct CheckedConfig : alloctap::DefaultConfig {
 ///       using Stack = alloctap::testing::ComparingStack<MyStack, alloctap::BacktraceStack>;
 ///     };
 ///
-/// Runs inside malloc; costs the sum of both. All static and thread-safe: each pair of types has
-/// one set of counts per process. A forked child continues its parent's counts.
+/// Runs inside malloc; costs the sum of both captures. All static and thread-safe: each pair of
+/// types has one set of counts per process. A forked child continues its parent's counts.
 template <StackCapture Tested, StackCapture Trusted>
 struct ComparingStack {
   static constexpr std::string_view name = "comparing";
@@ -167,8 +167,8 @@ struct ComparingStack {
     }
   }
 
-  /// Compares only every `captures`-th capture from now on, over all threads, for long programs.
-  /// `Tested` still captures all.
+  /// From now on compares only every `captures`-th capture, counted over all threads. Meant for
+  /// long programs. `Tested` still makes all captures.
   static void compare_every(std::uint64_t captures) noexcept {
     const std::lock_guard hold(lock_);
     every_ = std::max<std::uint64_t>(captures, 1);
@@ -180,7 +180,7 @@ struct ComparingStack {
     return comparison_;
   }
 
-  /// Returns the first differences; `forget` followed by new ones overwrites them.
+  /// Returns the first differences. New differences after `forget` overwrite them.
   [[nodiscard]] static std::span<const StackDifference> differences() noexcept {
     const std::lock_guard hold(lock_);
     return {kept_.data(), std::min<std::size_t>(comparison_.different, kMaxKept)};
@@ -198,8 +198,8 @@ struct ComparingStack {
     std::uintptr_t frames[ThreadState::kMaxFrames];
   };
 
-  /// If hashes agree, every `kAsked`-th capture also compares frames. Not all do: a recorder only
-  /// requests the frames of new stacks, and caches of `Tested` depend on that.
+  /// If hashes agree, only every `kAsked`-th capture also compares frames. A recorder requests
+  /// frames only for new stacks, and caches of `Tested` depend on that.
   static constexpr std::uint64_t kAsked = 3;
 
   static bool is_due() noexcept {

@@ -7,7 +7,7 @@
 
 namespace alloctap::testing {
 
-/// Number of allocations and requested bytes, including blocks freed meanwhile.
+/// Number of allocations and their requested bytes, including blocks freed meanwhile.
 struct BaselineCount {
   std::uint64_t allocations = 0;
   std::uint64_t bytes = 0;

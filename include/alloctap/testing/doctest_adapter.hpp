@@ -21,12 +21,13 @@
 
 namespace alloctap::testing {
 
-/// A doctest reporter that passes cases and subcases to `CaseLeaks`.
+/// A doctest reporter that passes the begin and end of cases and subcases to `CaseLeaks`.
 class DoctestListener : public doctest::IReporter {
  public:
   static constexpr std::array<std::string_view, 1> kScopes{"doctest::"};
 
-  /// Sets the receivers of all reporters that doctest creates. Both must outlive the test runs.
+  /// Sets the objects that reporters report to, because doctest constructs the reporters. Both
+  /// arguments must outlive the test runs.
   static void tell(CaseLeaks& leaks, LeakNotes& notes) noexcept {
     leaks_ = &leaks;
     notes_ = &notes;
@@ -36,7 +37,7 @@ class DoctestListener : public doctest::IReporter {
     ignores_failures_ = options.no_exitcode;
   }
 
-  /// Returns true if test cases ran, rather than being listed or counted.
+  /// Returns true if test cases ran. They do not if doctest only lists or counts them.
   [[nodiscard]] static bool has_run_cases() noexcept { return has_run_cases_; }
   /// Returns true if failures do not affect the exit code (--no-exitcode).
   [[nodiscard]] static bool ignores_failures() noexcept { return ignores_failures_; }
@@ -81,11 +82,11 @@ inline constexpr TestFramework kDoctest{
       ADD_FAIL_CHECK_AT(file, line, message);
     }};
 
-/// Configures the second run: only `names`, and no output.
+/// Configures the second run: it runs only the cases `names` and prints nothing.
 inline void select_cases(doctest::Context& context, const std::vector<std::string>& names) {
   context.clearFilters();
   for (std::string name : names) {
-    // A comma would end the filter, and not every doctest version has an escape for it.
+    // Replaces commas, because a comma ends the filter and some doctest versions cannot escape it.
     std::replace_if(name.begin(), name.end(), [](char c) { return c == ',' || c == '\\'; }, '?');
     context.addFilter("test-case", name.c_str());
   }
@@ -94,7 +95,7 @@ inline void select_cases(doctest::Context& context, const std::vector<std::strin
   context.setOption("quiet", true);
 }
 
-/// Runs the tests like doctest's own main, and fails if one leaks (`CaseLeaks`):
+/// Runs the tests as doctest's own main does, and fails if one leaks (`CaseLeaks`):
 ///
 ///     #define DOCTEST_CONFIG_IMPLEMENT
 ///     #include <alloctap/testing/doctest_adapter.hpp>
@@ -103,7 +104,7 @@ inline void select_cases(doctest::Context& context, const std::vector<std::strin
 ///       return alloctap::testing::run_doctest<Tracker>(argc, argv);
 ///     }
 ///
-/// Prints leaks to standard error. Cases that leave memory behind run twice.
+/// Prints leaks to standard error. Cases that leave memory allocated run twice.
 template <class Tracker>
 [[nodiscard]] int run_doctest(int argc, const char* const* argv) {
   TestTracker::use<Tracker>();

@@ -1,6 +1,6 @@
-/// Assertions about allocations, declared for files with tests. The file that runs the tests gets
-/// the bodies, testing/impl/expectations.hpp, from its adapter (such as
-/// testing/doctest_adapter.hpp).
+/// Declarations of assertions about allocations, for files with tests. The file that runs the tests
+/// gets their definitions (testing/impl/expectations.hpp) from the adapter that it includes, such
+/// as testing/doctest_adapter.hpp.
 #pragma once
 
 #include <cstdint>
@@ -34,14 +34,15 @@ class MeasuredCall {
 
 /// Location and format of a baseline.
 struct BaselinePlace {
-  /// nullptr: the environment variable ALLOCTAP_BASELINES, or "baselines" in the working directory.
+  /// If nullptr: the environment variable ALLOCTAP_BASELINES, or "baselines" in the working
+  /// directory.
   const char* directory = nullptr;
   /// Omits frames inside the C++ standard library, which makes stacks shorter and independent of
   /// its version.
   bool without_library = false;
 };
 
-/// The parts of the assertions that do not depend on the callable's type.
+/// The code of the assertions that does not depend on the callable's type.
 template <class = void>
 struct Expectations {
   static bool allocations(std::uint64_t most, MeasuredCall body, const std::source_location& where);
@@ -54,10 +55,10 @@ struct Expectations {
 extern template struct Expectations<void>;
 
 /// Calls `body()`. Fails the test, which continues, if the calling thread allocated more than
-/// `most` times in it; the failure message has the stacks. Allocations of the framework's
-/// assertions do not count. Passes exceptions on. Returns true on success.
+/// `most` times in `body`; the failure message has the stacks. Allocations of the framework's
+/// assertions do not count. Passes exceptions of `body` on. Returns true on success.
 ///
-/// Requires a running tracker with `TestConfig`, which `run_doctest` and other adapters start.
+/// Requires a running tracker with `TestConfig`. `run_doctest` and the other adapters start it.
 template <class Body>
 bool expect_allocations(std::uint64_t most, Body&& body,
                         const std::source_location& where = std::source_location::current()) {
@@ -65,7 +66,7 @@ bool expect_allocations(std::uint64_t most, Body&& body,
   return Expectations<>::allocations(most, MeasuredCall(measured), where);
 }
 
-/// Fails the test if `body()` allocates on the calling thread, like `expect_allocations(0, body)`.
+/// Fails the test if `body()` allocates on the calling thread. See `expect_allocations`.
 template <class Body>
 bool expect_no_allocation(Body&& body,
                           const std::source_location& where = std::source_location::current()) {
@@ -73,8 +74,8 @@ bool expect_no_allocation(Body&& body,
 }
 
 /// Calls `body()` twice as a warm-up, then `iterations` times (at least 2). Fails the test if the
-/// live blocks or bytes of a stack grew in both halves of these calls. Includes threads that `body`
-/// starts. Caches filled by the first calls are no growth.
+/// live blocks or bytes of a stack grew in both halves of the iterations. Includes allocations of
+/// threads that `body` starts. Caches filled during the warm-up are not reported.
 template <class Body>
 bool expect_no_growth(std::uint32_t iterations, Body&& body,
                       const std::source_location& where = std::source_location::current()) {
@@ -83,9 +84,8 @@ bool expect_no_growth(std::uint32_t iterations, Body&& body,
 }
 
 /// Calls `body()`. Fails the test if its allocations per stack differ from
-/// `<directory>/<name>.baseline`; ALLOCTAP_UPDATE_BASELINES=1 writes that file.
-/// `allocation_baseline` documents stacks and files, and also offers tolerances and a result
-/// object.
+/// `<directory>/<name>.baseline`. ALLOCTAP_UPDATE_BASELINES=1 writes that file instead.
+/// `allocation_baseline` documents stacks and files; it also has tolerances and returns the result.
 template <class Body>
 bool expect_baseline(Name name, Body&& body, const BaselinePlace& place = {},
                      const std::source_location& where = std::source_location::current()) {

@@ -18,12 +18,12 @@
 
 namespace alloctap::testing {
 
-/// Leak suppressions in LeakSanitizer's syntax (`Suppressions`). Memory from the arena. Control
+/// Leak suppressions in LeakSanitizer's syntax (`Suppressions`), allocated in the arena. Control
 /// plane; not thread-safe.
 class ExpectedLeaks {
  public:
-  /// Adds the program's built-in rules (`Suppressions::add_defaults`) and those of the file named
-  /// by ALLOCTAP_SUPPRESSIONS. Fails if the file cannot be read or a rule is invalid.
+  /// Adds the program's built-in rules (`Suppressions::add_defaults`) and the rules in the file
+  /// that ALLOCTAP_SUPPRESSIONS names. Fails if the file cannot be read or a rule is invalid.
   [[nodiscard]] Status read() {
     Status status = rules_.add_defaults();
     const char* const path = std::getenv("ALLOCTAP_SUPPRESSIONS");
@@ -43,8 +43,8 @@ class ExpectedLeaks {
     return Status::unavailable("cannot read the suppressions ", path, ": ", os::error_text(error));
   }
 
-  /// Returns true if the allocation by `frames`, leaf first, is expected: the rule for the
-  /// innermost matched frame suppresses it, or an allow-list exists that matches none of the
+  /// Returns true if the allocation at `frames` (leaf first) is expected. It is if the rule for the
+  /// innermost matched frame suppresses it, or if an allow-list exists and matches none of the
   /// frames.
   [[nodiscard]] bool have(std::span<const NamedFrame> frames) const {
     const std::uint32_t first_allowing =

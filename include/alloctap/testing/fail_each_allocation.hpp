@@ -1,4 +1,4 @@
-/// Exhaustive fault injection: fails each allocation of a function once.
+/// Exhaustive fault injection: lets each allocation of a function fail once.
 #pragma once
 
 #include <concepts>
@@ -12,27 +12,27 @@ namespace alloctap {
 
 /// The result of `fail_each_allocation`.
 struct FailureWalk {
-  /// Number of injected failures: one in each run but the last.
+  /// Number of injected failures: one in each run except the last.
   std::uint64_t points = 0;
   /// Number of runs that ended by std::bad_alloc.
   std::uint64_t bad_allocs = 0;
-  /// Number of allocations in the final run without a failure; 0 if there was no such run.
+  /// Number of allocations in the last run, which had no failure; 0 if all runs had one.
   std::uint64_t allocations = 0;
-  /// True if a run ended without a failure. False if `most_runs` was reached, memory really ran
-  /// out, or fault injection is unavailable (`FailingAllocations::active`).
+  /// True if a run ended without a failure. False if `most_runs` was reached, memory was really
+  /// exhausted, or fault injection is unavailable (`FailingAllocations::active`).
   bool complete = false;
 };
 
 struct FailureWalkOptions {
-  /// Selects allocations to fail. Its second group of members is overwritten.
+  /// Selects the allocations that may fail. Its second group of members is overwritten.
   FailureRule rule{};
-  /// Limit for bodies that allocate more often in each run.
+  /// Maximum number of runs, for bodies that allocate more in each run and would never end.
   std::uint64_t most_runs = 100'000;
 };
 
-/// Calls `body` repeatedly: in run n its n-th allocation fails, until a run has no failure. Calls
-/// `after_failure(n)` after each run with a failure, with injection off. Use it to check for leaks
-/// and for an unchanged state.
+/// Calls `body` repeatedly. In run n the n-th allocation fails; the first run without a failure is
+/// the last. After each run with a failure calls `after_failure(n)`, with injection off, which can
+/// check for leaks and for an unchanged state.
 ///
 /// A run may end by std::bad_alloc. Any other exception ends the test and is passed on. Requires a
 /// tracker with `Failures = InjectedFailures`; otherwise nothing fails and the first run is the

@@ -27,11 +27,11 @@ enum class SinkFunction : std::uint8_t {
   kModulesUnloaded,
 };
 
-/// One call of a sink. Members that a function does not have are 0.
+/// One call of a sink. Members that the called function has no argument for are 0.
 struct SinkCall {
   SinkFunction function = SinkFunction::kAllocate;
   void* pointer = nullptr;
-  /// Requested, stated or mapped bytes.
+  /// Bytes requested, passed to a sized free, or mapped.
   std::size_t size = 0;
   std::size_t alignment = 0;
   AllocationKind allocation_kind = AllocationKind::kMalloc;
@@ -39,9 +39,9 @@ struct SinkCall {
   CallOrigin origin{};
 };
 
-/// Stores the first `kMaxCount` calls in a fixed array, so it works inside malloc. Changes errno in
-/// each call, as a real sink may. Thread-safe, except reading while calls arrive. Sinks with
-/// different `Tag` types are independent.
+/// An event sink that stores the first `kMaxCount` calls in a fixed array, so it may run inside
+/// malloc. Changes errno in each call, as a real sink may. Thread-safe, except for reading during
+/// calls. Sinks with different `Tag` types are independent.
 template <class Tag = void>
 struct FakeSink {
   static constexpr std::size_t kMaxCount = 1024;
@@ -92,7 +92,7 @@ struct FakeSink {
     return {calls_.data(), std::min(count(), kMaxCount)};
   }
 
-  /// Returns the number of calls since `clear`, stored or not.
+  /// Returns the number of calls since `clear`, including calls that did not fit.
   [[nodiscard]] static std::size_t count() noexcept {
     return count_.load(std::memory_order_acquire);
   }

@@ -1,4 +1,4 @@
-/// A symbolizer with names defined by a test, for tests of dumps.
+/// A symbolizer with functions defined by a test, for tests of dumps.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ struct FakeSymbolizer {
 
   static constexpr std::string_view name = "fake";
 
-  /// Replaces all functions; their strings must stay valid while in use. If functions overlap, an
-  /// earlier one was inlined into a later one. Not thread-safe.
+  /// Replaces all functions. Their strings must stay valid until replaced. If functions overlap,
+  /// the earlier in `functions` was inlined into the later. Not thread-safe.
   static void know(std::span<const Function> functions) {
     functions_.assign(functions.begin(), functions.end());
   }

@@ -1,4 +1,4 @@
-/// Findings: memory problems found by tests, as input for report formats.
+/// Findings: memory problems found by tests, and the input of report formats.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace alloctap::testing {
 
 enum class FindingKind : std::uint8_t {
   kLeak,
-  /// An allocation in a scope that forbids it.
+  /// An allocation in a no-allocation scope.
   kAllocation,
-  /// Memory that grows with each run.
+  /// Memory that grows with each mark or repetition.
   kGrowth,
   kBudget,
   kBaseline,
   kMisuse,
-  /// Blocks that should be reserved instead of growing repeatedly.
+  /// A buffer that should reserve capacity instead of growing repeatedly.
   kReserve,
 };
 
@@ -35,16 +35,16 @@ struct FindingStack {
 struct Finding {
   FindingKind kind = FindingKind::kLeak;
   FindingLevel level = FindingLevel::kError;
-  /// Id of the violated rule; if empty, that of `kind`.
+  /// Id of the violated rule; if empty, the id of the rule for `kind`.
   std::string rule = {};
   std::string message = {};
   std::string test_suite = {};
   std::string test_case = {};
-  /// Location to show; if empty, that of the first stack.
+  /// Source location to show; if empty, the location of the first stack.
   std::string file = {};
   std::uint32_t line = 0;
   std::vector<FindingStack> stacks = {};
-  /// Numbers that `message` refers to: blocks, calls or occurrences, and bytes.
+  /// Numbers that `message` mentions: blocks, calls or occurrences; and bytes.
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
 };
@@ -59,12 +59,12 @@ struct RunTest {
 /// The input of a report.
 struct Findings {
   std::vector<Finding> all;
-  /// Tests that ran, including passed ones, for formats that count them. Tests of findings are
-  /// added automatically.
+  /// Tests that ran, including those that passed, for formats that count tests. Tests with findings
+  /// are added automatically.
   std::vector<RunTest> tests;
 };
 
-/// The description of a kind of finding.
+/// The id and description of a kind of finding.
 struct FindingRule {
   std::string_view id;
   std::string_view name;

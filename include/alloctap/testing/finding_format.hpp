@@ -12,14 +12,14 @@
 
 namespace alloctap::testing {
 
-/// A format that writes `findings`. Errors of the output are kept in the writer.
+/// Satisfied by formats that can write `findings` to `out`, which stores output errors.
 template <class F>
 concept FindingFormat = requires(const F& format, const Findings& findings, DumpWriter& out) {
   { format.write(findings, out) } -> std::same_as<void>;
 };
 
-/// Writes `findings` to `output`, a `DumpOutput`, in the given format. Control plane; its
-/// allocations are not recorded.
+/// Writes `findings` to `output` (a `DumpOutput`) in the given format. Control plane. Allocations
+/// of this function are not recorded.
 template <FindingFormat Format, class Output>
   requires DumpOutput<std::remove_reference_t<Output>>
 Status write_findings(const Findings& findings, const Format& format, Output&& output) {

@@ -13,7 +13,7 @@
 
 namespace alloctap::testing {
 
-/// A source location: `file` is empty if unknown; line 0 if only the file is known.
+/// A source location. `file` is empty if unknown; `line` is 0 if only the file is known.
 struct SourcePlace {
   std::string file;
   std::uint32_t line = 0;
@@ -23,8 +23,8 @@ struct SourcePlace {
   return path.size() > 1 && path[1] == ':';
 }
 
-/// Returns `file` relative to the directory `root`, with slashes. Returns it unchanged if it is not
-/// below `root`, or if `root` is empty.
+/// Returns `file` relative to the directory `root`, with slashes. Returns `file` unchanged if it is
+/// not below `root`, or if `root` is empty.
 [[nodiscard]] inline std::string path_below(std::string_view file, std::string_view root) {
   std::string path(file);
   std::string parent(root);
@@ -38,15 +38,15 @@ struct SourcePlace {
   return is_below ? path.substr(parent.size() + 1) : path;
 }
 
-/// Returns true for frames of the C++ standard library, which acts on behalf of its caller.
+/// Returns true for frames of the C++ standard library, whose callers are more informative.
 [[nodiscard]] inline bool is_of_standard_library(const FrameText& frame) noexcept {
   const std::string_view name = qualified_name(frame.function);
   return name.starts_with("std::") || name.starts_with("__gnu_cxx::");
 }
 
-/// Returns the location to show for `finding`. Prefers its own; then the innermost frame of the
-/// first stack that is below `root`, outside of the standard library, or has a location at all.
-/// Paths are relative to `root`.
+/// Returns the location to show for `finding`. Prefers the finding's own location. Otherwise uses
+/// the innermost frame of the first stack that is, in order of preference: below `root`, outside of
+/// the standard library, or any frame with a location. Paths are relative to `root`.
 [[nodiscard]] inline SourcePlace place_of(const Finding& finding, std::string_view root) {
   if (!finding.file.empty()) return {path_below(finding.file, root), finding.line};
   SourcePlace innermost;

@@ -57,7 +57,7 @@ inline void add_leaks(Findings& findings, const LeakedCase& leaked,
   }
 }
 
-/// Adds one finding with all changed stacks if `result` failed.
+/// Adds one finding with all changed stacks, if `result` is a failure.
 inline void add_baseline(Findings& findings, const BaselineResult& result,
                          const TestPlace& test = {}) {
   if (result) return;
@@ -78,7 +78,7 @@ inline void add_baseline(Findings& findings, const BaselineResult& result,
   findings.all.push_back(std::move(finding));
 }
 
-/// Adds a finding for each leaking stack of `found`, leaks of `Tracker`. Control plane.
+/// Adds a finding for each leaking stack of `found`, from `Tracker`. Control plane.
 template <class Tracker>
 [[nodiscard]] Status add_leaks(Findings& findings, const FoundLeaks& found,
                                const TestPlace& test = {}) {
@@ -100,7 +100,7 @@ template <class Tracker>
   return Status();
 }
 
-/// Returns a finding of the misuse, with its stacks.
+/// Returns a finding for the misuse, with its stacks.
 [[nodiscard]] inline Finding misuse_finding(const CountedMisuse& counted, const NamedStacks& names,
                                             const TestPlace& test) {
   const Misuse& misuse = counted.first;

@@ -12,7 +12,7 @@
 namespace alloctap::testing {
 
 /// Returns the name of `function` without return type and parameters: "testing::Test::Run" for
-/// "void testing::Test::Run()". For a name that is not C++, returns some part.
+/// "void testing::Test::Run()". If `function` is not a C++ name, returns some substring.
 [[nodiscard]] inline std::string_view qualified_name(std::string_view function) noexcept {
   constexpr std::string_view kOperator = "operator";
   constexpr std::string_view kAnonymous = "(anonymous namespace)";
@@ -36,7 +36,7 @@ namespace alloctap::testing {
   return function.substr(begin);
 }
 
-/// Separates frames of a test framework from those of tests, by function name. Thread-safe.
+/// Separates a test framework's frames from frames of tests, by function name. Thread-safe.
 class FrameworkFrames {
  public:
   /// `scopes`: name prefixes of the framework, such as "testing::". They must outlive this object.
@@ -47,17 +47,17 @@ class FrameworkFrames {
     return begins_with_one_of(qualified_name(frame.function), scopes_);
   }
 
-  /// Returns true if an allocation is not caused by the tests. Either its innermost frame outside
-  /// of allocators and the standard library is the framework's, or the C library allocated for its
-  /// own caches: thread stacks, thread exit handlers, module maps. `frames` are leaf first.
+  /// Returns true if an allocation is not caused by the tests. `frames` are leaf first. Either the
+  /// first frame outside of allocators and the standard library is the framework's; or the C
+  /// library allocated for caches of its own: thread stacks, thread exit handlers, module maps.
   [[nodiscard]] bool allocated(std::span<const NamedFrame> frames) const noexcept {
     if (std::any_of(frames.begin(), frames.end(), &is_kept_by_library)) return true;
     const auto* const first = std::find_if_not(frames.data(), end_of(frames), &is_neutral);
     return first != end_of(frames) && has(*first);
   }
 
-  /// Returns `frames` (leaf first) without internals of the standard library: keeps only its
-  /// outermost function, which the program called.
+  /// Returns `frames` (leaf first) without internals of the standard library: keeps only the
+  /// outermost library function, which the program called.
   [[nodiscard]] static std::span<const NamedFrame> without_library(
       std::span<const NamedFrame> frames) noexcept {
     const auto caller = std::find_if_not(frames.begin(), frames.end(), &is_neutral);
@@ -67,13 +67,14 @@ class FrameworkFrames {
                : frames.subspan(static_cast<std::size_t>(inner) - 1);
   }
 
-  /// Returns `without_library(frames)` without the frames of the framework that run the test.
+  /// Returns `frames` without library internals, and without the framework's frames around the
+  /// test.
   [[nodiscard]] std::span<const NamedFrame> cut(std::span<const NamedFrame> frames) const noexcept {
     return without_library(frames.first(size_inside(frames)));
   }
 
-  /// Returns the number of return addresses in `frames` (leaf first) inside of the frames of the
-  /// framework that run the test.
+  /// Returns the number of return addresses in `frames` (leaf first) that are inside (called by)
+  /// the framework's frames that run the test.
   [[nodiscard]] std::size_t addresses_inside(std::span<const NamedFrame> frames) const noexcept {
     const auto inside = frames.first(size_inside(frames));
     return static_cast<std::size_t>(std::count_if(
@@ -97,7 +98,7 @@ class FrameworkFrames {
                        [name](std::string_view scope) { return name.starts_with(scope); });
   }
 
-  /// Returns true for allocation functions and the standard library, which act for their caller.
+  /// Returns true for allocation functions and the standard library, which act for their callers.
   static bool is_neutral(const NamedFrame& frame) noexcept {
     static constexpr std::array<std::string_view, 4> kLibrary{
         "std::", "__gnu_cxx::", "__cxxabiv1::", "__gnu_debug::"};
@@ -109,7 +110,8 @@ class FrameworkFrames {
            std::find(kFunctions.begin(), kFunctions.end(), frame.function) != kFunctions.end();
   }
 
-  /// Functions of glibc; debug information and symbol table use different names for them.
+  /// Returns true for glibc functions that allocate for caches of glibc. Lists two names for some,
+  /// because debug information and symbol table differ.
   static bool is_kept_by_library(const NamedFrame& frame) noexcept {
     static constexpr std::array<std::string_view, 5> kBeginnings{
         "_dl_allocate_tls", "pthread_create@", "__pthread_create", "__cxa_thread_atexit",

@@ -20,8 +20,8 @@
 
 namespace alloctap::testing {
 
-/// A GoogleTest listener that reports tests to `CaseLeaks` and fails those that leak. SetUp and
-/// TearDown belong to the test; allocations of suite-level set-up are not attributed.
+/// A GoogleTest listener that passes the begin and end of tests to `CaseLeaks`, and fails tests
+/// that leak. SetUp and TearDown belong to the test; suite-level set-up belongs to no test.
 class GoogleTestListener : public ::testing::EmptyTestEventListener {
  public:
   static constexpr std::array<std::string_view, 1> kScopes{"testing::"};
@@ -57,7 +57,7 @@ inline constexpr TestFramework kGoogleTest{
       ADD_FAILURE_AT(file, line) << message;
     }};
 
-/// Configures the second run: only `names`, without overwriting report files of the first.
+/// Configures the second run: runs only `names` and keeps the report files of the first run.
 inline void select_tests(const std::vector<std::string>& names) {
   std::string filter;
   for (const std::string& name : names) filter += (filter.empty() ? "" : ":") + name;
@@ -74,8 +74,8 @@ inline void select_tests(const std::vector<std::string>& names) {
 ///       return alloctap::testing::run_googletest<Tracker>();
 ///     }
 ///
-/// Tests that leave memory behind run twice, and so do the global environments. Call it after
-/// InitGoogleTest. Requires GoogleTest 1.12 or newer.
+/// Tests that leave memory allocated run twice, and so do the global environments. Call this
+/// function after InitGoogleTest. Requires GoogleTest 1.12 or newer.
 template <class Tracker>
 [[nodiscard]] int run_googletest() {
   TestTracker::use<Tracker>();

@@ -34,7 +34,7 @@ namespace alloctap::testing {
          " copied in " + count_text(sums.chains, "block");
 }
 
-/// Adds `make(element)` for each element of `grown`, with its symbolized stack.
+/// Adds `make(element)` for each element of `grown`, with the element's symbolized stack.
 template <class Tracker, class Grown, class Make>
 [[nodiscard]] Status add_grown(Findings& findings, std::span<const Grown> grown, Make&& make) {
   std::vector<StackId> stacks;
@@ -49,7 +49,7 @@ template <class Tracker, class Grown, class Make>
   return Status();
 }
 
-/// Adds a finding for each slow leak in `suspects`, from `SoakDetector::suspects` with snapshots of
+/// Adds a finding for each slow leak in `suspects`, found by a `SoakDetector` in snapshots of
 /// `Tracker`. `count` is the number of marks, `bytes` the growth since the first. Control plane.
 template <class Tracker>
 [[nodiscard]] Status add_growth(Findings& findings, std::span<const SoakSuspect> suspects,
@@ -62,8 +62,8 @@ template <class Tracker>
   });
 }
 
-/// Adds a note for each suggestion in `advice`, from `GrowthAdvisor::advice` of `Tracker`. `count`
-/// is the number of growth steps, `bytes` those copied. Control plane.
+/// Adds a note for each suggestion in `advice`, from a `GrowthAdvisor` of `Tracker`. In notes,
+/// `count` is the number of growth steps and `bytes` the number of bytes copied. Control plane.
 template <class Tracker>
 [[nodiscard]] Status add_growth(Findings& findings, std::span<const GrowthAdvice> advice,
                                 const TestPlace& test = {}) {

@@ -17,8 +17,8 @@
 
 namespace alloctap::testing {
 
-/// Returns the entity for characters that are special in XML or changed by attribute normalization;
-/// otherwise an empty string.
+/// Returns the XML entity for `character` if it is special in XML or changed by attribute
+/// normalization; otherwise an empty string.
 [[nodiscard]] constexpr std::string_view xml_entity(char character) noexcept {
   switch (character) {
     case '&':
@@ -40,8 +40,8 @@ namespace alloctap::testing {
   }
 }
 
-/// Escapes `text` for elements and double-quoted attributes. Replaces invalid UTF-8 and the two
-/// code points that XML 1.0 forbids by U+FFFD; omits control characters.
+/// Escapes `text` for elements and double-quoted attributes. Replaces invalid UTF-8, and the two
+/// code points that XML 1.0 forbids, by U+FFFD. Omits control characters.
 [[nodiscard]] inline std::string xml_text(std::string_view text) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   std::string escaped;
@@ -61,12 +61,12 @@ namespace alloctap::testing {
   return escaped;
 }
 
-/// Writes all that Ant's schema requires; most readers need less. Each test has one `failure` for
-/// all findings, because some readers keep only one. Notes and warnings are failures, too. Findings
-/// without a test are in the suite "alloctap", in a test named by their rule.
+/// A report in JUnit XML, with all that Ant's schema requires; most readers need less. Each test
+/// has one `failure` for all its findings, because some readers keep only one. Notes and warnings
+/// are failures, too. Findings without a test are in suite "alloctap", in a test named by the rule.
 struct JunitFindings {
   std::string_view hostname = "localhost";
-  /// Time of the tests in the unit of `os::wall_clock_ns`; 0: now.
+  /// Time of the tests, as `os::wall_clock_ns` returns it; 0 means the time of the report.
   std::int64_t time_ns = 0;
 
   void write(const Findings& findings, DumpWriter& out) const {

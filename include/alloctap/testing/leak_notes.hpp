@@ -1,4 +1,4 @@
-/// Messages and results of test framework adapters.
+/// Messages and leak results of test framework adapters.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace alloctap::testing {
 
-/// Collects leaks, and prints messages to standard error immediately. Control plane; its
+/// Collects leaks, and prints messages to standard error immediately. Control plane. Its
 /// allocations are not recorded.
 class LeakNotes {
  public:
@@ -24,20 +24,20 @@ class LeakNotes {
     keep(std::move(leaked));
   }
 
-  /// Adds a leak without printing it, because the framework does.
+  /// Adds a leak without printing it, because the test framework prints it.
   void keep(LeakedCase leaked) {
     const ReentrancyGuard guard;
     cases_.push_back(std::move(leaked));
   }
 
-  /// Reports that `what` was impossible; makes the test run fail.
+  /// Prints that the step `what` failed with `status`, and makes the test run fail.
   void add_failure(std::string_view what, const Status& status) {
     const ReentrancyGuard guard;
     say(std::string(what) + ": " + std::string(status.message()) + "\n");
     failed_ = true;
   }
 
-  /// Reports that `name` failed in its second run, so its leaks are unknown.
+  /// Prints that the case `name` failed in its second run, so its leaks are unknown.
   void add_unrepeatable(std::string_view name) {
     const ReentrancyGuard guard;
     say("\"" + std::string(name) + "\" passes once and fails when it runs again in the same " +

@@ -1,4 +1,4 @@
-/// Leak reports of test framework adapters for continuous integration.
+/// Leak reports for continuous integration, written by test framework adapters.
 #pragma once
 
 #include <cstdlib>
@@ -18,8 +18,8 @@ namespace alloctap::testing {
 
 /// Writes the leaks in `notes` as JUnit XML to the file that ALLOCTAP_JUNIT names. If
 /// GITHUB_ACTIONS is "true", also writes annotations to standard output. A write error fails the
-/// tests. For SARIF, pass `LeakNotes::cases` to `add_leaks` and `SarifFindings`, which need
-/// RapidJSON. Control plane.
+/// test run. To write SARIF yourself, pass `LeakNotes::cases` to `add_leaks` and use
+/// `SarifFindings`, which needs RapidJSON. Control plane.
 inline void write_leak_reports(LeakNotes& notes) {
   const ReentrancyGuard guard;
   Findings findings;

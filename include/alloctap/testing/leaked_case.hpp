@@ -13,7 +13,7 @@
 
 namespace alloctap::testing {
 
-/// A `NamedFrame` that owns its strings.
+/// A copy of a `NamedFrame` that owns its strings.
 struct FrameText {
   std::string function = {};
   std::string module = {};
@@ -34,7 +34,7 @@ struct FrameText {
   return texts;
 }
 
-/// Returns "function   file:line", or without a file "function   module+0x12ab".
+/// Returns "function   file:line"; if the file is unknown, "function   module+0x12ab".
 [[nodiscard]] inline std::string to_text(const FrameText& frame) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text = frame.function.empty() ? "??" : frame.function;
@@ -54,13 +54,13 @@ struct FrameText {
 struct LeakedStack {
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;
-  /// The part of the case that allocated them, "outer/inner"; empty for the case itself.
+  /// The part of the case that allocated the blocks, "outer/inner"; empty for the case itself.
   std::string part;
-  /// Leaf first, without frames of the framework's runner.
+  /// Leaf first, without frames of the framework that run the test.
   std::vector<FrameText> frames;
 };
 
-/// A test case that leaked blocks of equal stacks in both runs.
+/// A test case that leaked blocks at equal stacks in both runs.
 struct LeakedCase {
   std::string name;
   /// Sorted by bytes, largest first.

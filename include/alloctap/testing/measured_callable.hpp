@@ -7,18 +7,18 @@
 
 namespace alloctap::testing {
 
-/// Calls a function and notes the address of the call. Frames from there outwards (counter, test,
-/// runner) are in every stack of the function and carry no information. An address identifies them
-/// without symbols, too. Refers to the function. Not thread-safe.
+/// Calls a function and stores the address of the call. The frames outside of that call (counter,
+/// test, runner) are in every stack of the function and carry no information. The address
+/// identifies them even without symbols. Refers to the function. Not thread-safe.
 template <class Body>
 class MeasuredCallable {
  public:
   explicit MeasuredCallable(Body& body) noexcept : body_(body) {}
 
-  /// Passes exceptions on.
+  /// Calls the function and passes its exceptions on.
   ALLOCTAP_NOINLINE void operator()() {
     ++runs_;
-    // Points into the call instruction, like `call_address`.
+    // Subtracts 1 to point into the call instruction, as `call_address` does.
     caller_ = reinterpret_cast<std::uintptr_t>(ALLOCTAP_RETURN_ADDRESS()) - 1;
     body_();
     // A side effect after the call prevents a tail call, which would remove this frame.
@@ -27,7 +27,7 @@ class MeasuredCallable {
 
   [[nodiscard]] std::uint32_t runs() const noexcept { return runs_; }
 
-  /// Returns the call address as in `NamedFrame::address`; 0 before the first call.
+  /// Returns the address of the call, comparable to `NamedFrame::address`; 0 before the first call.
   [[nodiscard]] std::uintptr_t caller() const noexcept { return caller_; }
 
  private:

@@ -1,4 +1,4 @@
-/// Conversion of counts by stack id to counts by symbolized stack.
+/// Conversion of counts per stack id to counts per symbolized stack.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@
 
 namespace alloctap::testing {
 
-/// Returns the part of `frames` inside the measured function. Removes the frames from the call at
-/// `caller` outwards, and the adjacent inner frame, which is `MeasuredCallable` (of functions
-/// inlined there, only the outermost). Returns all frames if none is at `caller`, as on other
-/// threads or in truncated stacks.
+/// Returns the part of `frames` inside the measured function. Removes the frame whose call address
+/// is `caller`, all frames outside of it, and the next inner frame, that of `MeasuredCallable`. (If
+/// that one has inlined functions, removes only the outermost.) Returns all frames if no frame is
+/// at `caller`, as on other threads or in truncated stacks.
 [[nodiscard]] inline std::span<const NamedFrame> frames_inside(std::span<const NamedFrame> frames,
                                                                std::uintptr_t caller) noexcept {
   std::size_t end = frames.size();
@@ -42,15 +42,15 @@ namespace alloctap::testing {
 
 /// Selects the frames of a baseline.
 struct BaselineFrames {
-  /// Call address of the measured function, as for `frames_inside`.
+  /// Call address of the measured function: the `caller` of `frames_inside`.
   std::uintptr_t caller = 0;
-  /// Omits frames inside the standard library function that the program called, which makes stacks
-  /// shorter and independent of the library's version.
+  /// Omits internals of the standard library, inside the library function that the program called.
+  /// This makes stacks shorter and independent of the library's version.
   bool without_library = false;
 };
 
-/// Symbolizes `counted`, a range of `CountedStack` or of a type with such members. `named` must
-/// contain its stacks. Leaves out what the test framework allocates for assertions in the function.
+/// Converts `counted` to a baseline. Its elements are `CountedStack` or have its members; `named`
+/// must contain its stacks. Omits what the test framework allocated for assertions.
 template <class Counts>
 [[nodiscard]] Baseline baseline_of(const Counts& counted, const NamedStacks& named,
                                    const BaselineFrames& which) {

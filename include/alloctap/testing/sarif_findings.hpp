@@ -17,10 +17,10 @@
 
 namespace alloctap::testing {
 
-/// Writes members into the open JSON object. Refers to the builder and to the path.
+/// Writes parts of a report into the open JSON object. Refers to the builder and to the path.
 class SarifPlaces {
  public:
-  /// Paths below `source_root` are written relative to it.
+  /// Paths below `source_root` are written relative to that directory.
   SarifPlaces(JsonBuilder& json, std::string_view source_root) noexcept
       : json_(json), source_root_(source_root) {}
 
@@ -49,7 +49,7 @@ class SarifPlaces {
     json_.end_object();
   }
 
-  /// Writes all stacks under "stacks"; omits an empty list.
+  /// Writes all stacks under "stacks"; writes nothing if there are none.
   void write_stacks(const Finding& finding) {
     if (finding.stacks.empty()) return;
     json_.key("stacks");
@@ -122,12 +122,12 @@ class SarifPlaces {
   const std::string_view source_root_;
 };
 
-/// Writes one run, with a rule for each kind of finding. The first stack is also written as a code
-/// flow, which GitHub displays. The fingerprint has rule, test and functions of the stacks, but no
-/// lines, because lines move. Needs RapidJSON: target alloctap::json_dump.
+/// A report in SARIF with one run and a rule for each kind of finding. Writes the first stack also
+/// as a code flow, because GitHub displays that. The fingerprint has rule, test and functions of
+/// the stacks, but no lines, because lines move. Needs RapidJSON: target alloctap::json_dump.
 struct SarifFindings {
-  /// Root directory of the repository; paths below it are written relative to it, as GitHub
-  /// requires.
+  /// Root directory of the repository. Paths below this directory are written relative to it, as
+  /// GitHub requires.
   std::string_view source_root = {};
 
   void write(const Findings& findings, DumpWriter& out) const {
@@ -187,7 +187,7 @@ struct SarifFindings {
       json_.end_object();
     }
 
-    /// Returns the index of `rule`, or `rules_.size()` if it is not in the list.
+    /// Returns the index of `rule` in `rules_`; `rules_.size()` if not found.
     [[nodiscard]] std::size_t number_of(std::string_view rule) const noexcept {
       std::size_t number = 0;
       while (number < rules_.size() && rules_[number] != rule) ++number;
@@ -251,7 +251,7 @@ struct SarifFindings {
     const std::string_view source_root_;
     JsonBuilder json_;
     SarifPlaces places_;
-    /// Sorted by rule index.
+    /// Ids of the rules; a rule's position is its index in the report.
     std::vector<std::string_view> rules_;
   };
 };

@@ -8,9 +8,9 @@
 
 namespace alloctap::testing {
 
-/// Counts allocations of the calling thread while `work()` runs, by stacks of the tracker with the
-/// observer `AllocationScopes`. Fails if no such tracker has a session. Passes exceptions on.
-/// Control plane.
+/// Counts the allocations of the calling thread per stack while `work()` runs. Uses the stack ids
+/// of the tracker that has the observer `AllocationScopes`; fails if no such tracker has a session.
+/// Passes exceptions of `work` on. Control plane.
 struct ScopeCounter {
   template <class Work>
   [[nodiscard]] Result<ArenaArray<CountedStack>> operator()(Work& work) const {

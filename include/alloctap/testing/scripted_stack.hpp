@@ -10,13 +10,13 @@
 
 namespace alloctap::testing {
 
-/// Captures the frames that the calling thread last passed to `play`. Before that, returns a failed
-/// capture without frames.
+/// Returns as the captured stack the frames that the calling thread last passed to `play`. Before
+/// the first `play`, returns a failed capture without frames.
 struct ScriptedStack {
   static constexpr std::string_view name = "scripted";
 
-  /// Sets the calling thread's frames, leaf first; they must stay valid while in use. `failed`: the
-  /// walk ends before the outermost frame.
+  /// Sets the calling thread's frames, leaf first. They must stay valid until replaced. `failed`
+  /// means that the stack walk ended before the outermost frame.
   static void play(std::span<const std::uintptr_t> frames, bool failed = false) noexcept {
     script = {.frames = frames, .failed = failed};
   }

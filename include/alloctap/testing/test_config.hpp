@@ -8,7 +8,7 @@
 namespace alloctap::testing {
 
 /// A config that attributes memory to test cases and counts allocations per thread, as the
-/// functions of testing/ require. Derive from it and choose the hook and the symbolizer:
+/// functions in testing/ require. Derive from it and choose the hook and the symbolizer:
 ///
 ///     struct Config : alloctap::testing::TestConfig {
 ///       using Hook = alloctap::InterposeHook;

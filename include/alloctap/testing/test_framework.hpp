@@ -11,14 +11,14 @@
 
 namespace alloctap::testing {
 
-/// Functions and names of one framework, supplied by its adapter.
+/// Failure function and name prefixes of one framework, supplied by its adapter.
 struct TestFramework {
   /// Prefixes of the framework's function names.
   std::span<const std::string_view> scopes;
-  /// Fails the current test of this thread, which continues; the failure is shown at `file:line`.
+  /// Fails this thread's current test, which continues. The failure is shown at `file:line`.
   void (*fail)(const char* file, int line, const std::string& message) = nullptr;
 
-  /// Selects the framework, which must stay valid. Called by adapters such as `run_doctest`.
+  /// Selects the framework. The object must stay valid. Adapters such as `run_doctest` call this.
   static void use(const TestFramework& framework) noexcept {
     current_.store(&framework, std::memory_order_release);
   }
@@ -29,7 +29,7 @@ struct TestFramework {
                                                 : framework->scopes);
   }
 
-  /// Fails the test. Without a framework, prints the message to standard error.
+  /// Fails the test. If no framework was selected, prints the message to standard error.
   static void report(const char* file, int line, const std::string& message) {
     const TestFramework* const framework = current_.load(std::memory_order_acquire);
     if (framework != nullptr) return framework->fail(file, line, message);

@@ -13,11 +13,11 @@
 
 namespace alloctap::testing {
 
-/// The functions of a tracker behind pointers: only one source file of a test program needs the
-/// tracker's type and compiles it.
+/// Function pointers to a tracker's functions, so that only one source file of a test program needs
+/// the tracker's type and compiles its code.
 class TestTracker {
  public:
-  /// Selects the tracker. Called by adapters such as `run_doctest`. Thread-safe.
+  /// Selects the tracker. Adapters such as `run_doctest` call this. Thread-safe.
   template <class Tracker>
   static void use() noexcept {
     static_assert(std::is_base_of_v<InheritedTags, typename Tracker::Tags>,
@@ -37,7 +37,7 @@ class TestTracker {
     return current_.load(std::memory_order_acquire);
   }
 
-  /// Returns the error for a missing tracker.
+  /// Returns the error to report if no tracker was selected.
   [[nodiscard]] static Status missing() {
     return Status::failed_precondition(
         "no tracker watches this test: start the tests by alloctap::testing::run_doctest<Tracker>, "

@@ -1,4 +1,4 @@
-/// A wrapper for objects that a tracker must not record.
+/// A wrapper for objects whose allocations a tracker must not record.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace alloctap::testing {
 
-/// Holds a `Value` made under a `ReentrancyGuard`, and destroys it under one. Its allocations were
-/// not recorded, so their frees must not look like frees of unknown blocks. Move-only. As
-/// thread-safe as `Value`.
+/// Holds a `Value` that was constructed under a `ReentrancyGuard`, and destroys it under such a
+/// guard. Without that guard, its frees would be counted as frees of unknown blocks, because its
+/// allocations were not recorded. Move-only. As thread-safe as `Value`.
 template <class Value>
 class Unrecorded {
  public:

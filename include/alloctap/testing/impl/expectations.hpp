@@ -29,7 +29,7 @@ namespace alloctap::testing {
   return count_text(sums.allocations, "allocation") + " of " + count_text(sums.bytes, "byte");
 }
 
-/// Describes the allocations beyond `most`, by stack. Returns an empty string within the limit.
+/// Describes the allocations by stack if there are more than `most`; otherwise returns "".
 [[nodiscard]] inline std::string describe_excess(AllocationCount count, std::uint64_t most) {
   if (!count.status.ok()) return std::string(count.status.message());
   if (count.sums.allocations <= most) return {};
@@ -51,7 +51,7 @@ namespace alloctap::testing {
   return text;
 }
 
-/// Returns true if `problem` is empty; otherwise fails the test at `where`.
+/// Returns true if `problem` is empty; otherwise fails the test at `where` with that message.
 inline bool expect_nothing(const std::string& problem, const std::source_location& where) {
   if (problem.empty()) return true;
   TestFramework::report(where.file_name(), static_cast<int>(where.line()), problem);
@@ -74,7 +74,7 @@ bool Expectations<T>::no_growth(std::uint32_t iterations, MeasuredCall body,
                                 const std::source_location& where) {
   GrowthWatch watch;
   constexpr std::uint32_t kWarmUp = 2;
-  // A single call site: stacks must be equal in all iterations.
+  // Warm-up and iterations share a single call site, because their stacks must be equal.
   for (std::uint32_t i = 0; i < kWarmUp + iterations; ++i) {
     if (i == kWarmUp || i == kWarmUp + iterations / 2) watch.look();
     body();
