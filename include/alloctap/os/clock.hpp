@@ -5,10 +5,10 @@
 
 namespace alloctap::os {
 
-/// Returns the time since an arbitrary start. Never decreases.
+/// Returns the time since an arbitrary start. The clock never goes back.
 std::int64_t monotonic_ns() noexcept;
 
-/// Returns the time of `monotonic_ns`, possibly in steps of some milliseconds and then cheaper.
+/// Returns the time of `monotonic_ns`. May be cheaper, but advance only every few milliseconds.
 std::int64_t coarse_monotonic_ns() noexcept;
 
 /// Returns the CPU time that the calling thread has used.

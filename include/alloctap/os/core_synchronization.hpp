@@ -1,10 +1,10 @@
-/// Serialization of instruction fetch on all threads, for code that was modified.
+/// Cross-core instruction synchronization, needed after code was modified.
 #pragma once
 
 namespace alloctap::os {
 
-/// Has every thread of the process execute a serializing instruction: none keeps running
-/// instructions that were fetched before the call. Returns false if the system cannot do that.
+/// Makes every thread of the process execute a serializing instruction, so that no thread continues
+/// with instructions fetched before the call. Returns false if the system cannot do that.
 /// Interrupts every running thread. errno may change.
 bool synchronize_cores() noexcept;
 

@@ -1,10 +1,10 @@
-/// Leak suppressions that the program defines, as for LeakSanitizer.
+/// Access to leak suppressions that the program defines as for LeakSanitizer.
 #pragma once
 
 namespace alloctap::os {
 
-/// Returns the text from the program's `__lsan_default_suppressions`; nullptr if the program has no
-/// such function that the loader can find. Calls the program: control plane.
+/// Returns the result of the program's function `__lsan_default_suppressions`; nullptr if the
+/// loader finds no such function. Control plane, because it calls the program.
 const char* default_suppressions() noexcept;
 
 }  // namespace alloctap::os

@@ -1,4 +1,4 @@
-/// Scope guard that preserves errno or GetLastError across the tracker's own work.
+/// Scope guard that preserves the program's errno or GetLastError inside the tracker.
 #pragma once
 
 #if defined(__linux__)

@@ -12,7 +12,7 @@ inline constexpr int kMaxFaultListeners = 8;
 
 inline constinit std::array<std::atomic<FaultListener>, kMaxFaultListeners> fault_listeners{};
 
-/// Adds `listener` once. Returns false if the list is full.
+/// Adds `listener`; does nothing if it was added before. Returns false if the list is full.
 inline bool add_fault_listener(FaultListener listener) noexcept {
   for (std::atomic<FaultListener>& place : fault_listeners) {
     FaultListener present = nullptr;
@@ -21,8 +21,8 @@ inline bool add_fault_listener(FaultListener listener) noexcept {
   return false;
 }
 
-/// Calls the listeners in the order of their registration until one returns kRetry. A fault handler
-/// of other code may call it for its fault.
+/// Calls the listeners in the order of their registration until one returns kRetry. A program's own
+/// fault handler may call this function for faults that it receives.
 inline FaultVerdict ask_fault_listeners(const MemoryFault& fault) noexcept {
   for (const std::atomic<FaultListener>& place : fault_listeners) {
     const FaultListener listener = place.load(std::memory_order_acquire);

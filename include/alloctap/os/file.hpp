@@ -20,9 +20,9 @@ class File {
 
   [[nodiscard]] bool is_open() const noexcept { return descriptor_ >= 0; }
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  /// Releases ownership of the descriptor.
+  /// Returns the descriptor and gives up its ownership.
   int release() noexcept;
-  /// Closes the file. Returns 0 or the negated error, which may be that of earlier writes.
+  /// Closes the file. Returns 0 or the negated error, which may come from an earlier write.
   int close() noexcept;
 
  private:
@@ -35,8 +35,7 @@ File open_for_reading(const char* path, int& error) noexcept;
 /// Creates `path` for writing. Fails if it exists.
 File create_for_writing(const char* path, int& error) noexcept;
 
-/// Opens an existing file for appending, without truncation. Fails on a pipe without a reader;
-/// never blocks.
+/// Opens an existing file for appending, without truncation. Never blocks: a pipe needs a reader.
 File open_for_appending(const char* path, int& error) noexcept;
 
 /// Reads up to `buffer.size()` bytes. Returns 0 at the end of the file.

@@ -7,9 +7,9 @@
 
 namespace alloctap::os {
 
-/// A file mapped for reading while the view exists. Reading a part that was truncated meanwhile
-/// faults. Meant for code files, which systems and tools replace and do not truncate. Move-only.
-/// Control plane.
+/// A file mapped for reading as long as this object exists. If another program truncates the file,
+/// reads beyond its new end fault. Meant for executables and libraries, which systems and tools
+/// replace rather than truncate. Move-only. Control plane.
 class FileView {
  public:
   FileView() noexcept = default;

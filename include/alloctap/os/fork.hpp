@@ -4,8 +4,8 @@
 namespace alloctap::os {
 
 /// Registers functions that run in the forking thread: `prepare` before the fork, `parent` and
-/// `child` after it. Returns false if out of memory. May allocate from the host; cannot be undone.
-/// vfork, posix_spawn and raw clone calls run no handlers.
+/// `child` after it. Cannot be undone. Returns false if out of memory. May allocate by malloc.
+/// vfork, posix_spawn and raw clone calls do not run the functions.
 bool register_fork_handlers(void (*prepare)(), void (*parent)(), void (*child)()) noexcept;
 
 }  // namespace alloctap::os

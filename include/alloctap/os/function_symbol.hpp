@@ -1,4 +1,4 @@
-/// Look-up of exported function symbols by address.
+/// Lookup of exported function symbols by address.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ struct FunctionSymbol {
   std::size_t bytes = 0;
 };
 
-/// Returns the exported symbol at exactly `address`; an empty one if no symbol starts there. Calls
-/// the loader: control plane.
+/// Returns the exported symbol at exactly `address`; an empty one if no symbol begins there.
+/// Control plane, because it calls the loader.
 FunctionSymbol find_function_symbol(const void* address) noexcept;
 
 }  // namespace alloctap::os

@@ -1,6 +1,6 @@
-/// Identity of the heap of a block, on systems with several heaps in one process.
+/// Identifies the heap that a block belongs to, on systems with several heaps in one process.
 ///
-/// Elsewhere `HeapHandle` is empty. `value` is the system's heap handle, nullptr if unknown.
+/// `value` is the system's heap handle; nullptr if unknown. On other systems `HeapHandle` is empty.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ struct HeapHandle {
   bool operator==(const HeapHandle&) const = default;
 };
 
-/// Returns the number that reports show; 0 if the heap is unknown.
+/// Returns the number by which reports identify the heap; 0 if the heap is unknown.
 [[nodiscard]] inline std::uintptr_t number_of(HeapHandle heap) noexcept {
   return reinterpret_cast<std::uintptr_t>(heap.value);
 }
-/// Returns the heap with that number.
+/// Returns the heap with the number `number`.
 [[nodiscard]] inline HeapHandle heap_of(std::uintptr_t number) noexcept {
   return {reinterpret_cast<void*>(number)};
 }
@@ -30,7 +30,7 @@ struct HeapHandle {
 [[nodiscard]] constexpr HeapHandle heap_of(std::uintptr_t) noexcept { return {}; }
 #endif
 
-/// Returns whether both heaps are known and differ.
+/// Returns true if both heaps are known and differ.
 [[nodiscard]] inline bool are_different(HeapHandle a, HeapHandle b) noexcept {
   return number_of(a) != 0 && number_of(b) != 0 && a != b;
 }

@@ -1,4 +1,4 @@
-/// Symbolic links and directory look-up.
+/// Reading of symbolic links and directories.
 #pragma once
 
 #include <span>
@@ -6,12 +6,12 @@
 
 namespace alloctap::os {
 
-/// Returns the target of the symbolic link `path`, stored in `buffer`; empty if `path` is no link
-/// or the target does not fit. May run anywhere.
+/// Stores the target of the symbolic link `path` in `buffer` and returns it. Returns "" if `path`
+/// is no link or the target does not fit. May run inside malloc and inside a signal handler.
 [[nodiscard]] std::string_view read_link(const char* path, std::span<char> buffer) noexcept;
 
-/// Returns the first name in the directory `path` that begins with `prefix`, in the system's order,
-/// stored in `buffer`; empty if no name does or it does not fit. May allocate. Control plane.
+/// Stores in `buffer` and returns the system's first name in the directory `path` that begins with
+/// `prefix`. Returns "" if no name does, or it does not fit. May allocate. Control plane.
 [[nodiscard]] std::string_view find_name(const char* path, std::string_view prefix,
                                          std::span<char> buffer) noexcept;
 

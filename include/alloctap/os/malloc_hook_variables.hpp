@@ -1,4 +1,4 @@
-/// `__malloc_hook` and related variables of some C libraries, and look-ups to find them.
+/// `__malloc_hook` and related variables of some C libraries, and functions that find them.
 #pragma once
 
 #include <cstddef>
@@ -26,16 +26,16 @@ struct MallocHookVariables {
 /// Returns bionic's variables, since API level 28; an empty object for other C libraries.
 MallocHookVariables bionic_hook_variables() noexcept;
 
-/// Returns the address of `name` in its first glibc version on this architecture; nullptr if
-/// undefined or not glibc. Finds symbols that dlsym does not because glibc keeps them only for old
-/// programs. Calls the loader: control plane.
+/// Returns the address of the oldest version of glibc's symbol `name` for this architecture;
+/// nullptr if undefined or not glibc. Unlike dlsym, finds symbols that glibc keeps only for old
+/// programs. Control plane, because it calls the loader.
 void* oldest_glibc_symbol(const char* name) noexcept;
 
-/// Returns the loader's path of the module that holds `address`; empty if unknown. Valid while the
-/// module is loaded. Calls the loader: control plane.
+/// Returns the path, as known to the loader, of the module that contains `address`; "" if unknown.
+/// Valid while the module is loaded. Control plane, because it calls the loader.
 std::string_view module_path(const void* address) noexcept;
 
-/// Returns whether the executable is linked statically, so that the process started without a
+/// Returns true if the executable is linked statically, so that the process started without a
 /// loader.
 bool is_static_executable() noexcept;
 

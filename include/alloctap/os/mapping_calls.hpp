@@ -1,5 +1,5 @@
-/// mmap and related calls that bypass the libc symbols, which a backend may replace. Arguments,
-/// results and errno are those of the libc functions. May run inside malloc.
+/// mmap and related calls made without libc's functions, which a hook backend may replace.
+/// Arguments, results and errno are those of the libc functions. May run inside malloc.
 #pragma once
 
 #if defined(__linux__)

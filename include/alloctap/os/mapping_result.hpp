@@ -5,10 +5,10 @@
 
 namespace alloctap::os {
 
-/// Returns whether `result` is the failure value of mmap and mremap.
+/// Returns true if `result` is the failure value of mmap and mremap.
 bool mapping_failed(const void* result) noexcept;
 
-/// Returns whether mremap with the given arguments leaves `[old, old + old_length)` mapped.
+/// Returns true if mremap with these arguments leaves `[old, old + old_length)` mapped.
 bool remap_keeps_old(std::size_t old_length, int flags) noexcept;
 
 }  // namespace alloctap::os

@@ -18,13 +18,13 @@ struct MemoryFault {
 
 /// Result of a fault listener.
 enum class FaultVerdict : std::uint8_t {
-  /// The next handler decides; without one, the process ends.
+  /// The previous fault handler is called; if there was no handler, the process ends.
   kPassOn,
-  /// The thread repeats the access, which will succeed.
+  /// The thread repeats the access, because the listener has made it possible.
   kRetry,
 };
 
-/// Callback that runs in a signal or exception handler, on the faulting thread.
+/// Callback for memory faults. Runs in a signal or exception handler, on the faulting thread.
 using FaultListener = FaultVerdict (*)(const MemoryFault& fault) noexcept;
 
 }  // namespace alloctap::os

@@ -1,17 +1,17 @@
-/// Handling of memory faults by the tracker's listeners.
+/// Installation of the tracker's memory fault listeners.
 #pragma once
 
 #include "alloctap/os/fault_listeners.hpp"
 
 namespace alloctap::os {
 
-/// Calls `listener` for each fault, after the listeners added earlier. Faults that no listener
-/// retries go to the handler installed before the first listener, or end the process with a core
-/// dump. On Linux, with one handler for each signal, a handler that the program installs later
-/// replaces ours; it may call `ask_fault_listeners` itself.
+/// Calls `listener` for each memory fault, after the listeners added earlier. If no listener
+/// returns kRetry, the handler from before the first listener runs; without one, the process ends
+/// with a core dump. Linux has only one handler per signal, so a handler that the program installs
+/// later replaces the tracker's. That handler may call `ask_fault_listeners`.
 ///
-/// Returns false if the system refuses, or `kMaxFaultListeners` are registered. Adding a listener
-/// again has no effect. Inside malloc. errno may change.
+/// Returns false if the system refuses, or if `kMaxFaultListeners` are registered. Adding a
+/// listener again has no effect. May run inside malloc. errno may change.
 bool catch_memory_faults(FaultListener listener) noexcept;
 
 }  // namespace alloctap::os

@@ -1,7 +1,8 @@
 /// The mappings of this process, read from the kernel.
 ///
-/// Does not use the loader's list: a stopped thread may hold the loader lock. Allocates nothing;
-/// may run inside malloc and inside a signal handler. Costs a few system calls. errno may change.
+/// Does not use the loader's list, because a stopped thread may hold the loader lock. Allocates
+/// nothing; may run inside malloc and inside a signal handler. Costs a few system calls. errno may
+/// change.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@
 
 namespace alloctap::os {
 
-/// One mapped range `[start, end)`. `path` is valid only during the visit. It is empty for
-/// anonymous memory and starts with '[' for the system's own names.
+/// One mapped range `[start, end)`. `path` is valid only during the visit. For anonymous memory
+/// `path` is empty; names that the kernel made up start with '['.
 struct MemoryRegion {
   std::uintptr_t start = 0;
   std::uintptr_t end = 0;
@@ -20,46 +21,46 @@ struct MemoryRegion {
   bool readable = false;
   bool writable = false;
   bool executable = false;
-  /// Shared mapping: other processes may see writes to it.
+  /// True for a shared mapping: other processes may see writes to it.
   bool shared = false;
-  /// Reserved address space without memory.
+  /// True for reserved address space without memory.
   bool reserved = false;
-  /// The file was removed or replaced since it was mapped; `path` may name another file.
+  /// True if the mapped file was removed or replaced since; `path` may then name another file.
   bool is_gone = false;
   std::string_view path;
 };
 
-/// Longest line of the memory map that is parsed; longer paths are cut.
+/// Length up to which lines of the memory map are parsed; longer paths are cut.
 inline constexpr std::size_t kMemoryMapLine = 4096 + 128;
 
-/// Calls `visit(const MemoryRegion&)` for every region by ascending address until it returns false.
-/// Uses no memory except `buffer`, of at least `kMemoryMapLine` bytes. Returns false if the map
-/// cannot be read.
+/// Calls `visit(const MemoryRegion&)` for every region, by ascending address, until `visit` returns
+/// false. Uses no memory except `buffer`, of at least `kMemoryMapLine` bytes. Returns false if the
+/// map cannot be read.
 template <class Visit>
 bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept;
 
-/// Visits regions as `visit_memory_map` does, while all other threads are stopped and may hold any
-/// lock of system libraries. If reading file names needs such locks, a file's region has the path
-/// "?".
+/// Visits regions as `visit_memory_map` does, but may run while all other threads are stopped,
+/// perhaps holding locks of system libraries. If reading file names needs such locks, the path of
+/// every mapped file is "?".
 template <class Visit>
 bool visit_nameless_memory_map(std::span<char> buffer, Visit&& visit) noexcept;
 
-/// Returns whether a module may be mapped at `region`: it maps a file or the kernel's vdso.
+/// Returns true if `region` may contain a module: it maps a file or the kernel's vdso.
 bool may_hold_module(const MemoryRegion& region) noexcept;
 
-/// Copies readable memory at `address` to `buffer` and returns the number of bytes. Does not fault
-/// if another thread unmaps the memory, or if it is beyond its file's end or a device's.
+/// Copies readable memory at `address` to `buffer`. Returns the number of bytes copied. Does not
+/// fault if another thread unmaps the memory, or if it lies beyond the end of its file or device.
 std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept;
 
-// `kPrivateMemoryIsPlain`, a constant of every system: whether readable private anonymous memory
-// can be read in place without faults, as long as no thread changes its mapping. Only its
-// protection can then forbid an access, and no device backs it.
+// Each system defines the constant `kPrivateMemoryIsPlain`. True if readable private anonymous
+// memory can be read directly without faults, as long as no thread changes its mapping. Only page
+// protection can then forbid an access, because no device backs such memory.
 
-// `kCopiesProtectedMemory`, a constant of every system: whether `copy_memory` can read private
+// Each system defines the constant `kCopiesProtectedMemory`. True if `copy_memory` can read private
 // memory whose protection forbids reads.
 
-/// Calls `visit(start, end)` for the parts of `[start, end)`, private anonymous memory, that may
-/// hold nonzero bytes. Parts are whole pages, clipped to the range.
+/// Calls `visit(start, end)` for the subranges of `[start, end)` that may hold nonzero bytes. The
+/// range must be private anonymous memory. Subranges are whole pages, clipped to the range.
 template <class Visit>
 void visit_present_pages(std::uintptr_t start, std::uintptr_t end, Visit&& visit) noexcept;
 

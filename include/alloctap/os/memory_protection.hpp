@@ -1,4 +1,4 @@
-/// Page protection.
+/// Page protection: setting it, and testing whether pages are writable.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ struct Protection {
   bool readable = false;
   bool writable = false;
   bool executable = false;
-  /// Enables branch target checks: BTI, or the list of Control Flow Guard targets, which is kept.
-  /// No effect if the processor or system does not check them by page.
+  /// Enables branch target checks in these pages: BTI, or Control Flow Guard with its list of
+  /// targets unchanged. No effect if the processor or system does not check branch targets by page.
   bool guarded = false;
 };
 
@@ -20,14 +20,14 @@ struct Protection {
 /// Bypasses the C library's function, which another tool may have replaced. errno may change.
 bool protect_pages(std::uintptr_t address, std::size_t bytes, Protection protection) noexcept;
 
-/// Returns whether a write to all of `[address, address + bytes)` would succeed, without one.
-/// Absent pages may become resident. Inside malloc; a system call for each page at most; preserves
+/// Returns true if a write to all of `[address, address + bytes)` would succeed. Does not write.
+/// Absent pages may become resident. May run inside malloc; at most one system call per page. Keeps
 /// errno.
 bool may_write(std::uintptr_t address, std::size_t bytes) noexcept;
 
-/// Returns a text on why memory could not become code. Has the system's error if available, and
-/// what may have forbidden it. Call it on the thread on which `protect_pages` failed, right after
-/// it. Control plane.
+/// Returns an error text on why memory could not be made executable: the system's error if
+/// available, and likely causes. Call it on the thread on which `protect_pages` failed, directly
+/// after that. Control plane.
 std::string why_code_is_forbidden();
 
 }  // namespace alloctap::os

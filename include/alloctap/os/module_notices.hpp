@@ -1,4 +1,4 @@
-/// Callbacks for modules that the loader loads and unloads.
+/// Notification of modules that the loader loads and unloads.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace alloctap::os {
 
-/// A module before its first code runs, or after its last code ran and before it is unmapped.
+/// A module whose first code has not run yet, or whose last code has run, and which is mapped.
 struct ModuleNotice {
   enum class What : std::uint8_t { kLoaded, kUnloading };
 
@@ -18,10 +18,10 @@ struct ModuleNotice {
   std::string_view path;
 };
 
-/// Subscription that calls a function for each module loaded or unloaded from then on. The loader
-/// lock is held during calls, which are serialized. The listener must not allocate from the host,
-/// call the loader, or wait for a thread that may do either. Constant-initialized, never destroyed.
-/// Not thread-safe.
+/// A subscription: calls a function for each module loaded or unloaded while it is active. Calls
+/// are serialized and made with the loader lock held. The listener must not call malloc or the
+/// loader, or wait for a thread that may do either. Constant-initialized, never destroyed. Not
+/// thread-safe.
 class ModuleNotices {
  public:
   using Listener = void (*)(const ModuleNotice&) noexcept;
@@ -30,12 +30,12 @@ class ModuleNotices {
   ModuleNotices(const ModuleNotices&) = delete;
   ModuleNotices& operator=(const ModuleNotices&) = delete;
 
-  /// Starts the calls. Returns 0 or the negated system error. Pins the listener's module, because
-  /// the loader would call into it after an unload. Takes the loader's locks: control plane,
-  /// without any lock held that a listener may need.
+  /// Starts the notification. Returns 0 or the negated system error. Pins the listener's module,
+  /// because the loader would call into that module after its unload. Control plane: takes the
+  /// loader's locks, so the caller must hold no lock that a listener may need.
   [[nodiscard]] int start() noexcept;
 
-  /// Ends the calls. No call runs when it returns. Takes the loader's locks: control plane.
+  /// Stops the notification and waits for a running call. Takes the loader's locks: control plane.
   void stop() noexcept;
 
  private:

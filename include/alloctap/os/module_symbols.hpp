@@ -1,18 +1,18 @@
-/// Symbol look-up, for the process or as one module sees it.
+/// Lookup of symbols, by the process's lookup order or as one module sees them.
 #pragma once
 
 namespace alloctap::os {
 
-/// Returns the first definition of `name` in the process's look-up order; nullptr if undefined. In
-/// a non-PIE program it may be a PLT stub of the program, the canonical address of a function whose
-/// address is taken. Calls the loader: control plane.
+/// Returns the first definition of `name` in the process's lookup order; nullptr if undefined. In a
+/// non-PIE program whose code takes the function's address, the result may be the program's PLT
+/// stub, which is the canonical address. Control plane, because it calls the loader.
 void* default_symbol(const char* name) noexcept;
 
-/// Returns the definition of `name` that the loaded module at `path` sees; nullptr if it sees no
-/// definition or is not loaded. Leaves no dlerror(3) text. Control plane.
+/// Returns the definition of `name` that the loaded module at `path` binds to; nullptr if undefined
+/// there or if the module is not loaded. Leaves no dlerror(3) text. Control plane.
 void* symbol_seen_by(const char* path, const char* name) noexcept;
 
-/// Prevents the unload of the module that holds `code`, permanently. Does nothing for the main
+/// Permanently prevents unloading of the module that contains `code`. Does nothing for the main
 /// program. Returns false if the loader refuses. Control plane.
 bool pin_module(const void* code) noexcept;
 

@@ -7,18 +7,19 @@
 
 namespace alloctap::os {
 
-/// An instruction moved from `from` to `[to, to_end)`.
+/// An instruction relocated from `from` to `[to, to_end)`.
 struct MovedInstruction {
   std::uintptr_t from = 0;
   std::uintptr_t to = 0;
   std::uintptr_t to_end = 0;
 };
 
-/// Registers unwind information for moved instructions of one function. Exceptions raised there
-/// then unwind as from the original addresses, but skip the handlers of the function itself.
-/// Permanent: uses `room`, zeroed memory that must stay. Returns true without an effect if the
-/// system needs no such information, or the function has none because it is a leaf. Returns false
-/// without an effect if `room` is too small or the system refuses. Control plane.
+/// Registers unwind information for relocated instructions of one function. Exceptions then unwind
+/// from there as from the original addresses, but skip exception handlers of the function itself.
+/// The registration is permanent and uses `room`, zeroed memory that must stay. Returns true,
+/// without an effect, if the system needs no such information, or if the function has none because
+/// it is a leaf. Returns false, without an effect, if `room` is too small or the system refuses.
+/// Control plane.
 bool describe_moved_code(std::span<const MovedInstruction> instructions,
                          std::span<std::byte> room) noexcept;
 

@@ -1,11 +1,11 @@
-/// Look-up of the next definition of a symbol, as for RTLD_NEXT.
+/// Lookup of the next definition of a symbol, as by RTLD_NEXT.
 #pragma once
 
 namespace alloctap::os {
 
-/// Returns the next definition of `name` after the calling module in look-up order, or nullptr.
-/// Calls the loader, which takes its lock and may allocate. Control plane, or a thread whose
-/// allocations are served by the bootstrap arena.
+/// Returns the next definition of `name` after the calling module in lookup order; nullptr if there
+/// is no other. Calls the loader, which takes its lock and may allocate. Control plane, or on a
+/// thread whose allocations the bootstrap arena serves.
 void* next_symbol(const char* name) noexcept;
 
 }  // namespace alloctap::os

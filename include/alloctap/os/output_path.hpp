@@ -1,6 +1,6 @@
-/// Paths that reports are written to: which file they name, and whether it may be replaced.
+/// Paths of report files: which file a path means, and whether that file may be replaced.
 ///
-/// Control plane. Nothing here allocates.
+/// Control plane. Allocates nothing.
 #pragma once
 
 #include "alloctap/os/file.hpp"

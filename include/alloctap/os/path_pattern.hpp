@@ -7,25 +7,24 @@
 
 namespace alloctap::os {
 
-/// Error in a pattern.
+/// A syntax error in a pattern.
 struct PatternError {
-  /// Text from the system; empty if the pattern is valid.
+  /// The system's error message; empty if the pattern is valid.
   std::string text;
-  /// Index of the character after which no continuation makes the pattern valid, for example that
-  /// of an open bracket.
+  /// Index of the first character that no continuation makes valid, such as an open bracket's.
   std::size_t position = 0;
 };
 
-/// A compiled pattern. Move-only. Control plane: it allocates.
+/// A compiled pattern. Move-only. Control plane, because it allocates.
 class PathPattern {
  public:
-  /// Compiles `pattern`. Stores its error, or an empty one, in `error`.
+  /// Compiles `pattern`. Stores the syntax error, or an empty one, in `error`.
   PathPattern(const std::string& pattern, PatternError& error);
   PathPattern(PathPattern&&) noexcept;
   PathPattern& operator=(PathPattern&&) noexcept;
   ~PathPattern();
 
-  /// Returns whether some part of `text` matches. False for a pattern with an error.
+  /// Returns true if some part of `text` matches. Returns false if the pattern has an error.
   [[nodiscard]] bool matches(const std::string& text) const;
 
  private:

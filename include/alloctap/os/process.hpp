@@ -1,6 +1,6 @@
-/// Facts about this process: executable, arguments, environment, resident memory.
+/// Data about this process: executable, arguments, environment, resident memory.
 ///
-/// Allocates nothing; may run inside malloc, also before the C library is initialized. errno may
+/// Allocates nothing. May run inside malloc, even before the C library is initialized. errno may
 /// change.
 #pragma once
 
@@ -11,19 +11,19 @@
 
 namespace alloctap::os {
 
-/// Returns the path of the running executable, stored in `buffer`; empty if unknown.
+/// Stores the path of the running executable in `buffer` and returns it; "" if unknown.
 std::string_view executable_path(std::span<char> buffer) noexcept;
 
-/// Returns the arguments, separated by '\0' and cut to the size of `buffer`.
+/// Stores the arguments, separated by '\0', in `buffer` and returns them, cut to its size.
 std::string_view command_line(std::span<char> buffer) noexcept;
 
-/// Returns the value of the environment variable `name` at program start, copied to `buffer` with a
-/// final '\0'. Its data is nullptr if the variable was not set or does not fit. Unlike getenv it
-/// sees the state at exec and works before the C library is set up.
+/// Copies the value of the environment variable `name` to `buffer`, with a final '\0', and returns
+/// it. The data pointer is nullptr if the variable is unset or does not fit. Unlike getenv, reads
+/// the environment as of exec and works before the C library is initialized.
 std::string_view initial_environment(std::string_view name, std::span<char> buffer) noexcept;
 
-/// Returns the resident memory in bytes, as the kernel counts it: it may lag by some pages per
-/// thread. 0 if unknown.
+/// Returns the kernel's count of resident memory in bytes; 0 if unknown. May lag by some pages per
+/// thread.
 std::uint64_t resident_bytes() noexcept;
 
 }  // namespace alloctap::os

@@ -1,12 +1,11 @@
-/// Look-up of a symbol as the program's own calls bind it.
+/// Lookup of the definition of a symbol that the program's own calls are bound to.
 #pragma once
 
 namespace alloctap::os {
 
-/// Returns the first definition of `name` in the look-up order of the program's modules. Includes
-/// definitions that exist only for old programs (as in glibc's libc_malloc_debug). nullptr if
-/// undefined, and in statically linked programs. Calls the loader, which takes its lock and may
-/// allocate. Control plane.
+/// Returns the first definition of `name` in the lookup order of the program's modules; nullptr if
+/// undefined or if the program is statically linked. Includes definitions that exist only for old
+/// programs, as in glibc's libc_malloc_debug. Control plane: the loader locks and may allocate.
 void* program_symbol(const char* name) noexcept;
 
 }  // namespace alloctap::os

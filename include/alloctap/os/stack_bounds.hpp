@@ -1,11 +1,11 @@
-/// Bounds of stacks.
+/// Bounds of thread stacks.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap::os {
 
-/// Readable range `[low, high)` of a stack; empty if not found.
+/// Readable address range `[low, high)` of a stack; empty if not found.
 struct StackBounds {
   std::uintptr_t low = 0;
   std::uintptr_t high = 0;
@@ -16,17 +16,17 @@ struct StackBounds {
 };
 
 /// Returns the mapped range around `address`, an address on some stack. Queries the kernel, because
-/// the thread library's functions allocate and take locks. May run inside malloc; costs system
-/// calls, so callers cache the result. The main thread's stack grows down later: only `high` is a
-/// permanent bound. errno may change.
+/// the thread library's functions allocate and take locks. May run inside malloc. Costs system
+/// calls, so callers should cache the result. The main thread's stack may grow down later, so only
+/// its `high` is a permanent bound. errno may change.
 StackBounds find_stack_bounds(std::uintptr_t address) noexcept;
 
-/// Returns the process's initial stack pointer; the highest address if unknown. No frame of the
-/// main thread is above it, but stacks of other threads may be.
+/// Returns the process's initial stack pointer; the highest address if unknown. All frames of the
+/// main thread are below that. Stacks of other threads may be above.
 std::uintptr_t initial_stack_pointer() noexcept;
 
-/// Returns whether a frame with the stack pointer `sp` is the process's initial frame, which unwind
-/// tables do not mark as outermost. Runs inside malloc; preserves errno.
+/// Returns true if a frame with the stack pointer `sp` is the process's initial frame, which unwind
+/// tables do not mark as outermost. May run inside malloc; preserves errno.
 bool is_initial_frame(std::uintptr_t sp) noexcept;
 
 }  // namespace alloctap::os

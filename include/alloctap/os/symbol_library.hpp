@@ -1,4 +1,4 @@
-/// The system's library for debug information, on systems that have one.
+/// The system's library for debug information (DbgHelp), on systems that have such a library.
 #pragma once
 
 #include <cstddef>
@@ -11,32 +11,33 @@ namespace alloctap::os {
 struct SymbolFrame {
   std::string_view function;
   std::string_view file;
-  /// 0 if unknown.
+  /// Line number; 0 if unknown.
   std::uint32_t line = 0;
 };
 
-/// Loads the library once. Returns 0 or the negated system error. Allocates from the host and takes
-/// the loader's locks: control plane.
+/// Loads the library if it is not loaded yet. Returns 0 or the negated system error. Control plane:
+/// calls malloc and takes the loader's locks.
 int load_symbol_library() noexcept;
 
-/// Debug information of one module, loaded or unloaded. The library takes one thread at a time and
-/// allocates from the host. Control plane.
+/// Debug information of one module, loaded or unloaded. Not thread-safe across all objects, because
+/// the library serves one thread at a time. Control plane: the library calls malloc.
 class LibrarySymbols {
  public:
-  /// `path` (UTF-8) is the file that was, or could be, mapped at `[start, start + bytes)`.
+  /// `path` (UTF-8) is the file that is, was or could be mapped at `[start, start + bytes)`.
   LibrarySymbols(std::string_view path, std::uintptr_t start, std::size_t bytes) noexcept;
   ~LibrarySymbols();
   LibrarySymbols(const LibrarySymbols&) = delete;
   LibrarySymbols& operator=(const LibrarySymbols&) = delete;
 
-  /// Calls `visit(const SymbolFrame&)` for the frames at `address`, the innermost inlined function
-  /// first. Makes no call if the module has no debug information for it.
+  /// Calls `visit(const SymbolFrame&)` for the functions at `address`: inlined ones, innermost
+  /// first, then the function they are inlined into. Does not call `visit` without debug
+  /// information for `address`.
   template <class Visit>
   void visit_frames(std::uintptr_t address, Visit&& visit) const noexcept;
 
  private:
   [[maybe_unused]] std::uintptr_t start_ = 0;
-  /// The library's handle of the module; 0 if it has no debug information.
+  /// The library's handle of the module; 0 if the module has no debug information.
   [[maybe_unused]] std::uintptr_t module_ = 0;
 };
 

@@ -15,29 +15,26 @@ using ProcessId = std::int32_t;
 ThreadId current_thread_id() noexcept;
 ProcessId current_process_id() noexcept;
 
-/// Returns an address that identifies the calling thread. glibc and musl place it above the
-/// outermost frame, in the stack's mapping, except for the main thread. On Windows it lies on the
-/// stack of every thread and fiber. `kThreadPointerFollowsStack`, a constant of every system, is
-/// true there.
+/// Returns an address that identifies the calling thread. glibc and musl place it in the stack's
+/// mapping, above the outermost frame, except for the main thread. On Windows it lies on each
+/// stack, also of fibers; there the constant `kThreadPointerFollowsStack` is true.
 std::uintptr_t thread_pointer() noexcept;
 
-/// Returns a per-thread address at a fixed distance from the thread's `ThreadLocal` objects.
+/// Returns an address at a fixed distance from each of the calling thread's `ThreadLocal` objects.
 std::uintptr_t thread_storage() noexcept;
 
-/// Returns whether the thread `id` of this process exists. Ids are reused, so only false is a
-/// permanent result.
+/// Returns true if the thread `id` of this process exists. Ids are reused: only false is permanent.
 bool thread_is_alive(ThreadId id) noexcept;
 
-/// Copies the name of the thread `id` of this process to `name`, cut to its size. Returns its
-/// length; 0 if no such thread exists or the system has no name.
+/// Copies the name of the thread `id` of this process to `name`, cut to the size of `name`. Returns
+/// the name's length; 0 if the thread does not exist or has no name.
 std::size_t thread_name(ThreadId id, std::span<char> name) noexcept;
 
-/// Registers the process for `process_wide_barrier`. Returns false if the system does not support
-/// it.
+/// Registers the process for `process_wide_barrier`. Returns false if the system lacks barriers.
 bool enable_process_wide_barrier() noexcept;
 
 /// Executes a full memory barrier on every thread of the process before it returns. Precondition:
-/// `enable_process_wide_barrier()` returned true.
+/// `enable_process_wide_barrier()` has returned true.
 void process_wide_barrier() noexcept;
 
 }  // namespace alloctap::os

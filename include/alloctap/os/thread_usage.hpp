@@ -9,21 +9,21 @@ namespace alloctap::os {
 struct ThreadUsage {
   /// Minor and major page faults.
   std::uint64_t page_faults = 0;
-  /// Voluntary context switches: waits for locks and devices.
+  /// Voluntary context switches, such as waits for locks and devices.
   std::uint64_t waits = 0;
   /// Involuntary context switches.
   std::uint64_t preemptions = 0;
-  /// CPU time in nanoseconds, set if the system has no per-thread counters. Resolution: up to
-  /// `kProcessorTimeStep`.
+  /// CPU time in nanoseconds. Set only if the system has no per-thread counters. Its resolution is
+  /// up to `kProcessorTimeStep`.
   std::int64_t processor_ns = 0;
 };
 
-/// Interval in nanoseconds after which the CPU time of a running thread has advanced.
+/// Maximum interval, in nanoseconds, between updates of a running thread's CPU time.
 inline constexpr std::int64_t kProcessorTimeStep = 16'000'000;
 
-/// Reads the calling thread's usage. Returns false if the system has no data. Inside malloc; errno
-/// may change. Costs some 100 ns. `kCountsThreadUsage`: whether all fields but `processor_ns` are
-/// set.
+/// Reads the calling thread's usage. Returns false if the system has no data. Costs some 100 ns.
+/// May run inside malloc; errno may change. The constant `kCountsThreadUsage` is true if the system
+/// sets all members except `processor_ns`.
 bool read_thread_usage(ThreadUsage& usage) noexcept;
 
 }  // namespace alloctap::os

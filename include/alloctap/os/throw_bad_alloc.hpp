@@ -5,8 +5,8 @@
 
 namespace alloctap::os {
 
-/// Throws std::bad_alloc by the library function of libstdc++ and libc++. Ends the process if
-/// nothing can catch it.
+/// Throws std::bad_alloc by the function that libstdc++ and libc++ export for that. Ends the
+/// process if the exception is not caught.
 [[noreturn]] inline void throw_bad_alloc() { std::__throw_bad_alloc(); }
 
 }  // namespace alloctap::os

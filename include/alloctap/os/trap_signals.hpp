@@ -1,20 +1,21 @@
-/// Handling of trapping instructions by the tracker.
+/// Handling of trap instructions (breakpoints and undefined instructions) by the tracker.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap::os {
 
-/// Returns the address at which a thread that trapped at `place` resumes; 0 if the trap is not
-/// ours. Runs in a signal or exception handler, on any thread.
+/// Returns the address at which a thread that trapped at `place` continues; 0 if the trap is not
+/// the tracker's. Runs in a signal or exception handler, on any thread.
 using ResumePlace = std::uintptr_t (*)(std::uintptr_t place) noexcept;
 
 /// Calls `resume` for each breakpoint and undefined instruction that a thread executes. All calls
-/// must pass one `resume`. Other traps go to the previous handler or end the process. The handler
-/// is permanent. If another handler replaced it, the next call installs ours in front of that one.
+/// must pass an identical `resume`. If `resume` returns 0, the previous handler runs; without one,
+/// the process ends. The handler is permanent. If the program has replaced it, the next call
+/// installs it again in front of the program's handler.
 ///
-/// Returns false if the system refuses. A thread that blocks SIGTRAP or SIGILL dies of a trap.
-/// Control plane, one call at a time. errno may change.
+/// Returns false if the system refuses. A thread that blocks SIGTRAP or SIGILL is killed by a trap.
+/// Control plane; calls must be serialized. errno may change.
 bool catch_traps(ResumePlace resume) noexcept;
 
 }  // namespace alloctap::os

@@ -1,4 +1,4 @@
-/// The tracker's own worker thread.
+/// A thread of the tracker, used as a background worker.
 #pragma once
 
 #include <atomic>
@@ -6,8 +6,8 @@
 
 namespace alloctap::os {
 
-/// A joinable thread with every signal blocked, so that the program's handlers never run on it.
-/// Starting it allocates from the host and may take the loader's locks: control plane only.
+/// A joinable thread that blocks every signal, so that the program's handlers never run on it.
+/// Starting it calls malloc and may take the loader's locks: control plane only.
 /// Constant-initialized. Not thread-safe.
 class WorkerThread {
  public:
@@ -15,14 +15,14 @@ class WorkerThread {
   WorkerThread(const WorkerThread&) = delete;
   WorkerThread& operator=(const WorkerThread&) = delete;
 
-  /// Runs `body(argument)` on a new thread. Returns 0 or the negated system error. Precondition: no
-  /// thread runs.
+  /// Runs `body(argument)` on a new thread. Returns 0 or the negated system error. Precondition:
+  /// this object's previous thread was joined.
   [[nodiscard]] int start(void (*body)(void*) noexcept, void* argument) noexcept;
 
   /// Blocks until `body` ends; returns at once if no thread runs.
   void join() noexcept;
 
-  /// Forgets the thread, which does not exist in the child of a fork.
+  /// Marks the thread as not running. Called in a forked child, where the thread does not exist.
   void forget() noexcept { running_ = false; }
 
   [[nodiscard]] bool running() const noexcept { return running_; }

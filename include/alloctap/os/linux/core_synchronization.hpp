@@ -1,4 +1,4 @@
-/// Core serialization by membarrier(2), since Linux 4.16. Numbers: kernel ABI, not in old headers.
+/// Core serialization by membarrier(2), since Linux 4.16. Defines numbers that old headers lack.
 #pragma once
 
 #include <sys/syscall.h>

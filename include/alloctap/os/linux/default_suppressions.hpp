@@ -4,7 +4,7 @@
 #include "alloctap/os/default_suppressions.hpp"
 
 extern "C" {
-// Declared as in sanitizer/lsan_interface.h; weak, so that a program need not define it.
+// As in sanitizer/lsan_interface.h, but weak, because a program need not define the function.
 ALLOCTAP_WEAK ALLOCTAP_EXPORT const char* __lsan_default_suppressions();
 }
 

@@ -4,12 +4,12 @@
 
 namespace alloctap::os {
 
-/// Address of a thread's errno. Cached because finding it takes a call of the C library.
+/// The address of a thread's errno, cached because finding it takes a call of the C library.
 class ErrnoSlot {
  public:
   constexpr ErrnoSlot() noexcept = default;
 
-  /// Returns the slot of the calling thread, for its own use only.
+  /// Returns the slot of the calling thread. Only that thread may use it.
   [[nodiscard]] static ErrnoSlot mine() noexcept { return ErrnoSlot(&errno); }
 
   [[nodiscard]] int get() const noexcept { return *errno_; }
@@ -25,7 +25,7 @@ class ErrnoSlot {
 class ErrnoGuard {
  public:
   ErrnoGuard() noexcept : ErrnoGuard(ErrnoSlot::mine()) {}
-  /// Constructs from the calling thread's slot, if it is known.
+  /// Constructs from the calling thread's slot, which saves a call of the C library.
   explicit ErrnoGuard(ErrnoSlot mine) noexcept : place_(mine), saved_(mine.get()) {}
   ~ErrnoGuard() { place_.set(saved_); }
   ErrnoGuard(const ErrnoGuard&) = delete;

@@ -25,8 +25,8 @@ inline std::uintptr_t code_of(const ucontext_t& context) noexcept {
 
 #elif defined(__aarch64__)
 
-/// Returns the access type from the load bit of a memory instruction: bit 22, for single registers
-/// bits 22 and 23 (Arm ARM, C4.1, "Loads and stores"). Atomic operations count as writes.
+/// Returns the access type of a load or store from its load bit: bit 22; for accesses of one
+/// register, bits 22 and 23 (Arm ARM, C4.1, "Loads and stores"). Atomic operations are writes.
 inline FaultAccess access_of_instruction(std::uint32_t code) noexcept {
   constexpr std::uint32_t kGroup = 0x0A000000;
   constexpr std::uint32_t kLoadsOrStores = 0x08000000;

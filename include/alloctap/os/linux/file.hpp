@@ -1,5 +1,5 @@
-/// File access by raw system calls: the libc wrappers are cancellation points, and malloc must not
-/// be one.
+/// File access by raw system calls: libc's wrappers are cancellation points, and malloc must be
+/// none.
 #pragma once
 
 #include <fcntl.h>
@@ -65,14 +65,14 @@ inline std::ptrdiff_t read_some(int descriptor, std::span<char> buffer) noexcept
   return count < 0 ? -errno : count;
 }
 
-/// Blocks until `descriptor` is writable. A descriptor shared with the program may be non-blocking.
+/// Blocks until `descriptor` is writable. The program may have made a shared one non-blocking.
 inline void wait_until_writable(int descriptor) noexcept {
   pollfd request{.fd = descriptor, .events = POLLOUT, .revents = 0};
   ::syscall(SYS_ppoll, &request, 1, nullptr, nullptr, 0);
 }
 
-/// Keeps a pipe or a socket without a reader from ending the program by SIGPIPE, while this thread
-/// writes to it: then the write fails, and the signal does not arrive. Does nothing for other
+/// A scope guard that blocks SIGPIPE on this thread. Without it, a write to a pipe or socket
+/// without a reader would end the program; with it, the write only fails. Does nothing for other
 /// files.
 class PipeSignalBlock {
  public:
@@ -82,7 +82,7 @@ class PipeSignalBlock {
     if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)) return;
     blocked_ = ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, &kPipeSignal, &mask_before_,
                          sizeof mask_before_) == 0;
-    // If it was not blocked, it cannot have been pending.
+    // A pending SIGPIPE must not be discarded later. It can be pending only if it was blocked.
     std::uint64_t pending = 0;
     if ((mask_before_ & kPipeSignal) != 0) {
       ::syscall(SYS_rt_sigpending, &pending, sizeof pending);
@@ -100,11 +100,11 @@ class PipeSignalBlock {
   PipeSignalBlock(const PipeSignalBlock&) = delete;
   PipeSignalBlock& operator=(const PipeSignalBlock&) = delete;
 
-  /// A write has failed for want of a reader: the signal is pending for this thread.
+  /// Notes that a write failed without a reader, so SIGPIPE is pending for this thread.
   void note_arrival() noexcept { has_arrived_ = true; }
 
  private:
-  /// The kernel's set: bit n - 1 is signal n.
+  /// SIGPIPE as a member of the kernel's signal set, in which bit n - 1 is signal n.
   static constexpr std::uint64_t kPipeSignal = std::uint64_t{1} << (SIGPIPE - 1);
 
   std::uint64_t mask_before_ = 0;

@@ -1,6 +1,6 @@
-/// Module look-up from three sources. `_dl_find_object` (glibc 2.35 and newer) reads the loader's
-/// table without a lock in some 20 ns, but lacks the vdso, which the kernel maps. Without it, the
-/// kernel's list of mappings is read in some 50 us: callers cache the results.
+/// Module lookup from three sources. `_dl_find_object` (glibc 2.35 and newer) reads the loader's
+/// table without a lock in some 20 ns. It lacks the vdso, which is checked separately. On older
+/// systems, the memory map is read in some 50 us, so callers cache results.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace alloctap::os {
 
-/// Finds the module in the kernel's list of mappings: the last file at or below `address` whose
-/// first byte is mapped, if it reaches `address`.
+/// Finds the module in the memory map: the last file mapped from its first byte at or below
+/// `address`. Returns an empty module if that file's mappings do not reach `address`.
 LoadedModule find_module_in_memory_map(std::uintptr_t address) noexcept;
 
-/// Returns the vdso if it holds `address`. Its program headers are valid.
+/// Returns the vdso if it contains `address`. Reads the vdso's program headers, which are valid.
 LoadedModule find_vdso(std::uintptr_t address) noexcept;
 
 }  // namespace alloctap::os

@@ -1,6 +1,6 @@
-/// Process copies by ptrace(2) and clone(2). A thread cannot trace its own process, so a helper
-/// process that shares the memory stops the threads, forks, and resumes them. The fork is a child
-/// of the program without an exit signal; only waits for such children (__WALL in wait(2)) see it.
+/// Process copies by ptrace(2) and clone(2). Because a thread cannot trace its own process, a
+/// helper process that shares the memory stops the threads, forks, and resumes them. The fork is a
+/// child of the program without an exit signal, so only waits with __WALL (wait(2)) see it.
 #pragma once
 
 #include <sched.h>
@@ -31,7 +31,7 @@ struct CopyJob {
   const FreezeRequest* request = nullptr;
   const TaskList* tasks = nullptr;
   ThreadId caller = 0;
-  /// Set to 1 once the helper may trace.
+  /// Set to 1 once the helper process is permitted to trace.
   std::atomic<std::uint32_t> may_begin{0};
   FrozenState state{};
   long copy = -ECHILD;
@@ -39,16 +39,16 @@ struct CopyJob {
 
 std::size_t count_threads() noexcept;
 
-/// Runs the body in the copy. Closes `has_all` once the original process need not stay stopped.
+/// Runs the body in the copy. Closes `has_all` when the original process may be resumed.
 [[noreturn]] void run_in_copy(CopyJob& job, const OpenedMemory& parent, File& has_all) noexcept;
 
-/// Forks the copy with `flags` for clone(2). Returns once the copy has all memory or has ended.
+/// Forks the copy, with `flags` for clone(2). Returns when the copy has all memory, or has ended.
 long fork_copy(CopyJob& job, unsigned long flags) noexcept;
 
 int stop_and_copy(void* argument) noexcept;
 
-/// Permits `tracer` to trace this process while it lives (PR_SET_PTRACER, prctl(2)), if the Yama
-/// module requires permission. Resets a permission that the program itself had set.
+/// A scope guard that permits `tracer` to trace this process (PR_SET_PTRACER, prctl(2)), if the
+/// Yama module requires permission. Also removes a permission that the program itself had set.
 class LeaveToTrace {
  public:
   explicit LeaveToTrace(ProcessId tracer) noexcept : needed_(restricted()) {
@@ -66,9 +66,10 @@ class LeaveToTrace {
   bool needed_;
 };
 
-/// Returns whether children of this thread would be in another PID namespace (unshare(2),
-/// setns(2)). The first process in a namespace ends it with itself, for the program's children too.
-/// An unreadable namespace link, as before its first process, counts as another one.
+/// Returns true if children of this thread would be in another PID namespace (unshare(2),
+/// setns(2)). The copy must not be the first process there: when it exits, the kernel ends the
+/// namespace, so the program could create no children. Returns true if the namespace's link is
+/// unreadable, as before its first process.
 bool has_namespace_for_children() noexcept;
 
 inline bool may_copy_process() noexcept { return !has_namespace_for_children(); }
@@ -78,21 +79,21 @@ inline void await_process(std::int32_t process) noexcept {
   }
 }
 
-/// Returns whether SIGCHLD has its default action, so that the program ignores child exits.
+/// Returns true if SIGCHLD has its default action, so that the program does not notice child exits.
 inline bool ends_of_processes_go_unnoticed() noexcept {
   struct sigaction action{};
   return ::sigaction(SIGCHLD, nullptr, &action) == 0 && action.sa_handler == SIG_DFL;
 }
 
-/// Forks without a helper process, so no other thread is stopped. qemu-user supports neither such a
-/// helper nor forks without an exit signal.
+/// Forks without a helper process, so other threads keep running. Used in qemu-user, which supports
+/// neither such a helper nor forks without an exit signal.
 void copy_unstopped(CopyJob& job) noexcept;
 
 inline int FrozenProcess::start(const FreezeRequest& request) noexcept {
   const ErrnoGuard preserve_error;
   const TaskList tasks = TaskList::of_this_process();
   CopyJob job{.request = &request, .tasks = &tasks, .caller = current_thread_id()};
-  // A handler of the program must neither run in another process nor delay this one.
+  // Signals are blocked: the program's handlers must not run in the helper or copy, or delay this.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);

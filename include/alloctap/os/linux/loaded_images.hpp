@@ -1,4 +1,4 @@
-/// Module list by dl_iterate_phdr(3). glibc counts and lists a module before it relocates it.
+/// Module list by dl_iterate_phdr(3). glibc lists and counts a module before relocating it.
 #pragma once
 
 #include <link.h>

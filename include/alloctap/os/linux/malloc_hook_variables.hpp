@@ -1,6 +1,6 @@
-/// Malloc hook variables. glibc: "Replacing malloc" in its manual up to 2.33; later only
-/// libc_malloc_debug uses them (NEWS of 2.34). First symbol versions: shlib-versions in sysdeps.
-/// bionic: libc/malloc_hooks/README.md.
+/// Malloc hook variables of glibc and bionic. glibc describes them in "Replacing malloc" of its
+/// manual up to 2.33. Since 2.34 (NEWS) only libc_malloc_debug uses them. First symbol versions:
+/// shlib-versions in sysdeps. bionic: libc/malloc_hooks/README.md.
 #pragma once
 
 #include <dlfcn.h>

@@ -39,7 +39,7 @@ inline int system_madvise(void* address, std::size_t length, int advice) noexcep
   return static_cast<int>(::syscall(SYS_madvise, address, length, advice));
 }
 
-/// Returns whether madvise(2) with this advice zeroes pages, at once or later.
+/// Returns true if madvise(2) with this advice zeroes pages, now or later.
 inline bool discards_pages(int advice) noexcept {
   // MADV_DONTNEED_LOCKED, since Linux 5.18.
   constexpr int kDiscardsLocked = 24;
@@ -47,7 +47,7 @@ inline bool discards_pages(int advice) noexcept {
          advice == kDiscardsLocked;
 }
 
-/// Returns whether the advice makes pages inaccessible: MADV_GUARD_INSTALL, since Linux 6.13.
+/// Returns true for MADV_GUARD_INSTALL (Linux 6.13), which makes pages inaccessible.
 inline bool closes_pages(int advice) noexcept {
   constexpr int kInstallsGuard = 102;
   return advice == kInstallsGuard;

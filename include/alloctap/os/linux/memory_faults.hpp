@@ -9,7 +9,8 @@
 
 namespace alloctap::os {
 
-/// Returns the fault that a handler with SA_SIGINFO received; address 0 if it was no memory fault.
+/// Returns the fault that a handler with SA_SIGINFO received; its address is 0 if the signal did
+/// not come from a memory access.
 MemoryFault fault_of(const siginfo_t& info, const void* context) noexcept;
 
 /// The tracker's SIGSEGV handler and the previous one.
@@ -17,7 +18,7 @@ class FaultSignal {
  public:
   static bool take_over() noexcept;
 
-  /// Forgets our handler after another one replaced it; `take_over` then installs it again.
+  /// Notes that another handler replaced ours. `take_over` can then reinstall ours.
   static void forget() noexcept { taken_.store(false); }
 
  private:
@@ -25,8 +26,8 @@ class FaultSignal {
 
   static void pass_on(int number, siginfo_t* info, void* context) noexcept;
 
-  /// Ends the process by repeating the faulting instruction, or, if another thread or process sent
-  /// the signal, by raising it again.
+  /// Ends the process by repeating the faulting instruction. If another thread or process sent the
+  /// signal, raises the signal again instead.
   static void end_process(const siginfo_t& info) noexcept;
 
   static inline constinit std::atomic<bool> taken_{false};

@@ -1,4 +1,4 @@
-/// Memory map from /proc/self/maps, whose lines (proc(5)) are: start-end perms offset dev inode
+/// Memory map from /proc/self/maps. Its lines (proc(5)) have: start-end perms offset dev inode
 /// path.
 #pragma once
 
@@ -73,9 +73,9 @@ inline bool may_hold_module(const MemoryRegion& region) noexcept {
   return region.path.starts_with('/') || region.path == "[vdso]";
 }
 
-/// Visits present pages one by one, in any kernel, in time proportional to the reserved size.
+/// Visits present pages one by one: works in any kernel, in time proportional to the reserved size.
 /// `page_map` has 64 bits for each page (the kernel's admin-guide/mm/pagemap.rst); the highest two
-/// mark pages in memory or swapped out. Returns the address it reached.
+/// mark pages in memory or swapped out. Returns the address up to which pages were visited.
 template <class Visit>
 std::uintptr_t visit_listed_pages(int page_map, std::uintptr_t start, std::uintptr_t end,
                                   Visit&& visit) noexcept {
@@ -95,7 +95,7 @@ std::uintptr_t visit_listed_pages(int page_map, std::uintptr_t start, std::uintp
   return start;
 }
 
-/// Joins adjacent runs of pages and clips them to `[start, end)`.
+/// A visitor that joins adjacent page ranges and clips them to `[start, end)`.
 template <class Visit>
 class JoinedPages {
  public:
@@ -123,7 +123,7 @@ class JoinedPages {
   std::uintptr_t last_;
 };
 
-/// Visits pages that are present, or unknown, in `page_map`, a descriptor of /proc/self/pagemap.
+/// Visits pages that are present in `page_map` (/proc/self/pagemap), or whose state is unknown.
 template <class Visit>
 void visit_present_pages(int page_map, std::uintptr_t start, std::uintptr_t end,
                          Visit&& visit) noexcept {

@@ -4,8 +4,8 @@
 
 namespace alloctap::os {
 
-/// Returns the mprotect flag for branch target checks (PROT_BTI) if the processor has them
-/// (HWCAP2_BTI), otherwise 0. The numbers are the kernel's ABI; old headers lack them.
+/// Returns the mprotect flag for branch target checks (PROT_BTI) if the processor supports these
+/// checks (HWCAP2_BTI), otherwise 0. The numbers are kernel ABI; old headers lack them.
 int branch_guard() noexcept;
 
 inline std::string why_code_is_forbidden() {

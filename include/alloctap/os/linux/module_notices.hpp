@@ -6,7 +6,7 @@
 
 namespace alloctap::os {
 
-/// The loader notifies only debuggers, so backends hook dlopen and dlclose.
+/// The loader notifies only debuggers, so backends hook dlopen and dlclose instead.
 inline constexpr bool kLoaderGivesNotice = false;
 
 inline int ModuleNotices::start() noexcept { return -ENOSYS; }

@@ -25,7 +25,7 @@ inline bool pin_module(const void* code) noexcept {
   Dl_info info{};
   if (::dladdr(code, &info) == 0) return false;
   void* const handle = ::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-  // dlopen does not find the main program by its path; it is never unloaded.
+  // dlopen does not find the main program by its path, but that is never unloaded.
   if (handle != nullptr) ::dlclose(handle);
   return true;
 }

@@ -4,8 +4,8 @@
 
 namespace alloctap::os {
 
-/// Does nothing: unwinders on Linux read return addresses, which are never in moved code, and
-/// addresses that signals interrupt.
+/// Does nothing. Unwinders on Linux see return addresses, which are never in relocated code, and
+/// addresses at which signals interrupted a thread.
 inline bool describe_moved_code(std::span<const MovedInstruction>, std::span<std::byte>) noexcept {
   return true;
 }

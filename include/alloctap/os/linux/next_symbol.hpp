@@ -6,8 +6,8 @@
 
 namespace alloctap::os {
 
-/// Clears dlerror, so that the program does not see the error of our look-up. The call after the
-/// one that returned a text frees it.
+/// Clears the dlerror text of a failed lookup, so that the program does not see it. Loops because
+/// the text is freed only by the call after the one that returned it.
 inline void forget_loader_error() noexcept {
   while (::dlerror() != nullptr) {
   }

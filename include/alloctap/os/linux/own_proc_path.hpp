@@ -3,8 +3,8 @@
 
 namespace alloctap::os {
 
-/// Path of a file in /proc/self. After the main thread has exited, that directory lacks the address
-/// space; then the path is in /proc/thread-self. May change errno.
+/// A path in /proc/self. After the main thread has exited, /proc/self no longer shows the address
+/// space, so the path is in /proc/thread-self instead. May change errno.
 class OwnProcPath {
  public:
   explicit OwnProcPath(const char* name) noexcept;

@@ -1,8 +1,8 @@
-/// Runs of present pages, by the ioctl PAGEMAP_SCAN of /proc/self/pagemap, since Linux 6.7 (the
-/// kernel's Documentation/admin-guide/mm/pagemap.rst). Skips reserved and untouched memory,
-/// possibly terabytes, in no time.
+/// Search for present pages by the ioctl PAGEMAP_SCAN of /proc/self/pagemap, Linux 6.7 and newer
+/// (the kernel's Documentation/admin-guide/mm/pagemap.rst). Skips reserved and untouched memory,
+/// possibly terabytes, in negligible time.
 ///
-/// Allocates nothing; may run on any thread, inside malloc and inside a signal handler. errno may
+/// Allocates nothing. May run on any thread, inside malloc and inside a signal handler. errno may
 /// change.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace alloctap::os {
 
-/// The kernel's `struct page_region`: pages `[start, end)` with equal categories.
+/// The kernel's `struct page_region`: pages `[start, end)` with equal flags.
 struct FoundPages {
   std::uint64_t start = 0;
   std::uint64_t end = 0;
@@ -30,11 +30,11 @@ struct PageSearch {
   std::uint64_t flags = 0;
   std::uint64_t start = 0;
   std::uint64_t end = 0;
-  /// Set by the kernel to the address at which it stopped.
+  /// The kernel stores here the address at which the search stopped.
   std::uint64_t walk_end = 0;
   std::uint64_t found = 0;
   std::uint64_t found_size = 0;
-  /// 0: no limit.
+  /// Maximum number of pages to find; 0 means no limit.
   std::uint64_t max_pages = 0;
   std::uint64_t category_inverted = 0;
   std::uint64_t category_mask = 0;
@@ -42,12 +42,12 @@ struct PageSearch {
   std::uint64_t return_mask = 0;
 };
 
-/// PAGE_IS_PRESENT, PAGE_IS_SWAPPED and PAGE_IS_PFNZERO, the zero page that reads alone map.
+/// PAGE_IS_PRESENT, PAGE_IS_SWAPPED, and PAGE_IS_PFNZERO (the zero page, mapped by reads).
 inline constexpr std::uint64_t kPageIsPresent = 1 << 3;
 inline constexpr std::uint64_t kPageIsSwapped = 1 << 4;
 inline constexpr std::uint64_t kPageIsZero = 1 << 5;
 
-/// Returns a search for written pages that are in memory or swapped out.
+/// Returns a search for pages that were written and are in memory or swapped out.
 inline PageSearch search_of_written_pages(std::span<FoundPages> found,
                                           std::uintptr_t end) noexcept {
   PageSearch search;
@@ -67,14 +67,14 @@ inline long search_pages(int page_map, PageSearch& search, std::uintptr_t start)
   return ::syscall(SYS_ioctl, page_map, kPagemapScan, &search);
 }
 
-/// Calls `visit(start, end)`, by ascending address, for runs of pages in `[start, end)`, whole
-/// pages, that were written and are in memory or swapped out. Runs may be adjacent. `page_map` is a
-/// descriptor of /proc/self/pagemap. Returns the address it reached: `end`, less if the kernel
-/// stopped early, `start` if it lacks the ioctl.
+/// Calls `visit(start, end)` for ranges of pages in `[start, end)` that were written and are in
+/// memory or swapped out. Visits them by ascending address; ranges may be adjacent. `start` and
+/// `end` are page boundaries. `page_map` is a descriptor of /proc/self/pagemap. Returns the address
+/// it reached: `end`, less if the kernel stopped early, `start` if the kernel lacks the ioctl.
 template <class Visit>
 std::uintptr_t visit_found_pages(int page_map, std::uintptr_t start, std::uintptr_t end,
                                  Visit&& visit) noexcept {
-  // On the stack of a thread inside malloc, which may be small.
+  // Small, because it is on the stack of a thread inside malloc.
   constexpr std::size_t kAtOnce = 32;
   FoundPages found[kAtOnce];
   PageSearch search = search_of_written_pages(found, end);
@@ -89,7 +89,7 @@ std::uintptr_t visit_found_pages(int page_map, std::uintptr_t start, std::uintpt
   return start;
 }
 
-/// Returns whether the range has such a page; no value if the kernel lacks the ioctl.
+/// Returns true if the range has a page that was written; nullopt if the kernel lacks the ioctl.
 inline std::optional<bool> has_found_page(int page_map, std::uintptr_t start,
                                           std::uintptr_t end) noexcept {
   FoundPages found[1];

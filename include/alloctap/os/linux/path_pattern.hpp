@@ -1,4 +1,4 @@
-/// Patterns by regcomp(3), whose errors have no position.
+/// Patterns by regcomp(3), which does not report the position of an error.
 #pragma once
 
 #include <regex.h>
@@ -23,7 +23,7 @@ struct PathPattern::Compiled {
   int result;
 };
 
-/// Returns the length of the longest valid proper prefix: the error begins there.
+/// Returns the length of the longest valid proper prefix of `pattern`, as the error's position.
 inline std::size_t position_of_pattern_error(const std::string& pattern,
                                              bool (*is_right)(const std::string&)) {
   for (std::size_t length = pattern.size(); length > 0; --length) {

@@ -1,7 +1,7 @@
 /// Program symbols in glibc. The loader binds a program's call to the first definition that has the
 /// requested version, or no version. dlsym skips definitions for old programs, such as those of
-/// libc_malloc_debug. dlvsym skips those without a version, such as other allocators'. So both run,
-/// and the definition that the loader meets first counts.
+/// libc_malloc_debug. dlvsym skips definitions without a version, such as those of other
+/// allocators. So both are called; the result whose module comes first is used.
 #pragma once
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ namespace alloctap::os {
 
 #if defined(__GLIBC__)
 
-/// Returns the address whose module comes first in look-up order.
+/// Returns that of two addresses whose module comes first in lookup order.
 inline void* in_first_module(void* one, void* other) noexcept {
   struct Search {
     void* const addresses[2];
@@ -42,7 +42,8 @@ inline void* in_first_module(void* one, void* other) noexcept {
   return search.found;
 }
 
-/// Queries programs' version of the malloc family: the first, or C11's for aligned_alloc.
+/// For the malloc family, looks up the version that programs use: the first version of the symbol;
+/// for aligned_alloc, that of C11.
 inline void* program_symbol(const char* name) noexcept {
   void* versioned = oldest_glibc_symbol(name);
   if (versioned == nullptr) versioned = ::dlvsym(RTLD_DEFAULT, name, "GLIBC_2.16");

@@ -1,4 +1,4 @@
-/// Raw system calls without libc, for replacements of libc functions.
+/// Raw system calls without libc, for code that replaces libc functions.
 #pragma once
 
 #include <linux/audit.h>
@@ -14,12 +14,12 @@ namespace alloctap::os {
 
 /// Architecture number that seccomp filters receive.
 inline constexpr std::uint32_t kAuditArchitecture = AUDIT_ARCH_X86_64;
-/// System calls behind the C library's functions of those names.
+/// Numbers of the system calls behind libc's readlink and so on.
 inline constexpr long kReadLinkCall = SYS_readlink;
 inline constexpr long kRenameCall = SYS_rename;
 inline constexpr long kUnlinkCall = SYS_unlink;
 
-/// Returns the result, or the negated error.
+/// Executes the system call. Returns the result, or the negated error.
 ALLOCTAP_ALWAYS_INLINE long raw_system_call(long number, long a, long b, long c, long d, long e,
                                             long f) noexcept {
   register long fourth ALLOCTAP_ASM("r10") = d;

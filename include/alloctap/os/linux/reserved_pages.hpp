@@ -1,4 +1,4 @@
-/// Reserved pages by raw system calls: an interposing backend replaces the libc wrappers.
+/// Reserved pages by raw system calls, because an interposing backend replaces libc's wrappers.
 #pragma once
 
 #include <sys/mman.h>
@@ -13,9 +13,9 @@
 
 namespace alloctap::os {
 
-/// Closes pages by guard markers in the page table (MADV_GUARD_INSTALL, Linux 6.13; madvise(2)) if
-/// the kernel has them, otherwise by PROT_NONE mappings. A marker costs a third of a mapping and
-/// splits none. Pages with markers lie in one readable and writable mapping.
+/// A reservation that closes pages by guard markers in the page table (MADV_GUARD_INSTALL, Linux
+/// 6.13; madvise(2)) if the kernel supports them, otherwise by PROT_NONE mappings. A marker costs a
+/// third of a mapping, and does not split the readable and writable mapping around it.
 class ReservedPages {
  public:
   constexpr ReservedPages() noexcept = default;
@@ -37,8 +37,8 @@ class ReservedPages {
     return !splits_ranges() || permit(address, bytes);
   }
 
-  /// Falls back to a mapping for pages locked in memory (mlockall), which take no markers. One mmap
-  /// replaces the two calls mprotect and madvise.
+  /// Uses a PROT_NONE mapping for pages locked in memory (mlockall), because they cannot have
+  /// markers. One mmap replaces the two calls mprotect and madvise.
   bool close(void* address, std::size_t bytes) noexcept;
 
   [[nodiscard]] bool splits_ranges() const noexcept {
@@ -50,8 +50,8 @@ class ReservedPages {
   static constexpr int kInstall = 102;
   static constexpr int kRemove = 103;
 
-  /// Returns whether markers work, tried on the first page. Emulators (qemu-user) may report
-  /// success without an effect, so a write by the kernel to the page must also fail.
+  /// Returns true if markers work on the page `page`. Emulators (qemu-user) may report success
+  /// without an effect, so the kernel's write to the page must fail as well.
   bool try_marker(std::size_t page) noexcept;
 
   static std::byte* map_inaccessible(void* address, std::size_t bytes, int fixed) noexcept;
@@ -67,7 +67,7 @@ class ReservedPages {
   std::byte* begin_ = nullptr;
   std::size_t bytes_ = 0;
   bool has_markers_ = false;
-  /// Whether some pages are closed by a mapping.
+  /// True if some pages are closed by a mapping.
   std::atomic<bool> has_mappings_{false};
 };
 

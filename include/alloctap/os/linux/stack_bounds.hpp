@@ -10,7 +10,7 @@
 #include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
-// Set by glibc's loader.
+// The initial stack pointer, set by glibc's loader.
 extern "C" ALLOCTAP_WEAK void* __libc_stack_end;
 
 namespace alloctap::os {
@@ -23,7 +23,7 @@ inline std::uintptr_t initial_stack_pointer() noexcept {
 inline bool is_initial_frame(std::uintptr_t sp) noexcept {
   if (sp < initial_stack_pointer()) return false;
   const ErrnoGuard preserve_error;
-  // The kernel places this string above all else on the initial stack.
+  // The kernel places this string above everything else on the initial stack, so it bounds frames.
   const auto name = static_cast<std::uintptr_t>(::getauxval(AT_EXECFN));
   return name == 0 || sp <= name;
 }

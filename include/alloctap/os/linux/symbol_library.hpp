@@ -6,7 +6,7 @@
 
 namespace alloctap::os {
 
-/// Empty: Linux has no such library.
+/// Empty, because Linux has no such library.
 inline constexpr std::string_view kSymbolLibrary;
 
 inline int load_symbol_library() noexcept { return -ENOSYS; }

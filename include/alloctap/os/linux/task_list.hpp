@@ -1,4 +1,4 @@
-/// Thread list from /proc/self/task, read without opendir, which allocates.
+/// Thread list from /proc/self/task, read without opendir, because that allocates.
 #pragma once
 
 #include <sys/syscall.h>
@@ -16,16 +16,16 @@
 
 namespace alloctap::os {
 
-/// Threads of the process that created the list; a process that shares its descriptors may read it
-/// too. If /proc belongs to another PID namespace, as after `unshare --pid`, its thread ids are
-/// translated. Allocates nothing; not thread-safe.
+/// Lists the threads of the process that created this object. Another process that shares its
+/// descriptors may use it as well. If /proc belongs to another PID namespace, as after `unshare
+/// --pid`, thread ids are translated. Allocates nothing; not thread-safe.
 class TaskList {
  public:
-  /// Returns the list, which is unreadable if /proc is not mounted.
+  /// Returns the list of this process's threads; unreadable if /proc is not mounted.
   static TaskList of_this_process() noexcept;
 
-  /// Calls `visit(ThreadId)` for each thread. Returns false if they cannot be listed. May miss
-  /// threads created meanwhile.
+  /// Calls `visit(ThreadId)` for each thread. May miss threads created meanwhile. Returns false if
+  /// the threads cannot be listed.
   template <class Visit>
   bool visit(Visit&& visit) const noexcept {
     return visit_listed([&](ThreadId listed) {
@@ -33,8 +33,8 @@ class TaskList {
     });
   }
 
-  /// Returns the thread's state letter (proc(5)): 'R', 'S', 'D', 'Z', ...; '\0' if no such thread
-  /// exists.
+  /// Returns the thread's state letter (proc(5)): 'R', 'S', 'D', 'Z', ...; '\0' if it does not
+  /// exist.
   [[nodiscard]] char state(ThreadId id) const noexcept;
 
  private:
@@ -63,8 +63,8 @@ class TaskList {
     }
   }
 
-  /// Returns the thread's id in its own namespace, the last NSpid entry (proc(5)); 0 if no such
-  /// thread exists.
+  /// Returns the thread's id in the thread's PID namespace, the last NSpid entry (proc(5)); 0 if
+  /// the thread does not exist.
   [[nodiscard]] ThreadId own_id(ThreadId listed) const noexcept;
 
   [[nodiscard]] std::string_view read(ThreadId listed, std::string_view file,

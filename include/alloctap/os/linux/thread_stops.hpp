@@ -1,5 +1,5 @@
-/// Stop-the-world by ptrace(2): seized threads stop without a signal and resume system calls
-/// transparently.
+/// Stop-the-world by ptrace(2). PTRACE_SEIZE stops threads without a signal, and resumed threads
+/// continue their system calls.
 #pragma once
 
 #include <elf.h>
@@ -24,11 +24,11 @@ namespace alloctap::os {
 /// Stops the threads of another process, which may share this one's memory.
 class ThreadStops {
  public:
-  /// `tasks`, which outlives this object, lists the threads; `left_out` is not stopped.
+  /// Stops the threads in `tasks`, except `left_out`. `tasks` must outlive this object.
   ThreadStops(const TaskList& tasks, ThreadId left_out, std::span<ThreadRegisters> threads) noexcept
       : tasks_(tasks), left_out_(left_out), threads_(threads) {}
 
-  /// Stops all threads, repeating until no new ones appear.
+  /// Stops all threads; lists them repeatedly until no new thread appears.
   void stop_all() noexcept;
 
   /// Resumes all threads.
@@ -42,7 +42,7 @@ class ThreadStops {
  private:
   using Registers = user_regs_struct;
 
-  /// The last of `values` holds a signal whose delivery the stop intercepted.
+  /// The last of `values` holds the number of a signal whose delivery was intercepted by the stop.
   static constexpr std::size_t kMaxWords = std::tuple_size_v<decltype(ThreadRegisters::values)> - 1;
 #if defined(__x86_64__)
   static constexpr int kVectorRegisters = NT_X86_XSTATE;
@@ -52,8 +52,8 @@ class ThreadStops {
 
   void seize(ThreadId task) noexcept;
 
-  /// Waits until the thread has stopped or ended. Gives up after a timeout, or if it blocks in the
-  /// kernel, for example for a vfork child.
+  /// Waits until the thread has stopped or ended. Gives up after a timeout, or if the thread is
+  /// blocked in the kernel, for example by a vfork child.
   void await(ThreadRegisters& thread) noexcept;
 
   [[nodiscard]] bool will_not_stop(ThreadId task, int round) const noexcept {
@@ -73,14 +73,13 @@ class ThreadStops {
   }
 
 #if defined(__x86_64__)
-  /// Returns whether the thread is in a system call. Its vector registers are then dead: no
-  /// function call preserves them (System V ABI for x86-64, section 3.2.1), and one led to the
-  /// system call.
+  /// Returns true if the thread is in a system call. Vector registers are then dead, because the
+  /// system call was made in a function call, which clobbers them (System V ABI for x86-64, 3.2.1).
   static bool is_in_call(const Registers& registers) noexcept {
     return static_cast<long>(registers.orig_rax) >= 0;
   }
 
-  /// Returns the number of registers stored.
+  /// Stores the general registers. Returns their number.
   static std::size_t note_general(ThreadRegisters& thread, const Registers& registers) noexcept {
     const std::uintptr_t values[] = {
         registers.rax, registers.rdx, registers.rcx,     registers.rbx,    registers.rsi,
@@ -97,8 +96,8 @@ class ThreadStops {
     return true;
   }
 
-  /// Some calls fail with EINTR after a mere stop (signal(7)). Has the kernel restart them, unless
-  /// a signal is pending, so that the program does not notice.
+  /// Has the kernel restart a system call that would fail with EINTR merely because of the stop
+  /// (signal(7)), unless a signal is pending. So the program does not notice the stop.
   static void begin_call_again(ThreadId task, Registers& registers, iovec& general) noexcept {
     constexpr long kBeginAgainWithoutHandler = 514;
     constexpr long kCalls[] = {SYS_epoll_wait,
@@ -121,10 +120,10 @@ class ThreadStops {
     static_cast<void>(::ptrace(PTRACE_SETREGSET, task, NT_PRSTATUS, &general));
   }
 #else
-  /// Returns false: the registers do not show it.
+  /// Returns false, because the registers do not show it.
   static bool is_in_call(const Registers&) noexcept { return false; }
 
-  /// Copies the registers, which the kernel has in DWARF order.
+  /// Copies the registers. The kernel has them in DWARF order.
   static std::size_t note_general(ThreadRegisters& thread, const Registers& registers) noexcept {
     std::memcpy(thread.values.data(), &registers, sizeof registers);
     return sizeof registers / sizeof(std::uintptr_t);

@@ -12,15 +12,14 @@
 
 namespace alloctap::os {
 
-/// The tracker's handler of SIGTRAP or SIGILL, and the previous one.
+/// The tracker's handler of one signal (SIGTRAP or SIGILL), and the previous handler.
 class TrapSignal {
  public:
   explicit constexpr TrapSignal(int number) noexcept : number_(number) {}
 
   bool take_over(void (*handler)(int, siginfo_t*, void*)) noexcept;
 
-  /// Passes the signal to the previous handler, or ends the process if that handler passed it back
-  /// (`comes_back`).
+  /// Passes the signal to the previous handler; if it came back from there, ends the process.
   void pass_on(siginfo_t* info, void* context, bool comes_back) const noexcept;
 
  private:
@@ -34,8 +33,9 @@ inline constinit TrapSignal breakpoint_signal{SIGTRAP};
 inline constinit TrapSignal undefined_instruction_signal{SIGILL};
 inline constinit std::atomic<ResumePlace> resume_place{nullptr};
 
-/// A trap that was passed on, and the frame address of our handler then. Another handler passes it
-/// back with an equal context in a deeper frame. A new trap at an equal depth has an equal frame.
+/// A trap that was passed on, and the frame address of our handler at that time. If another handler
+/// passes it back, the context is equal and our frame is deeper. A new trap at an equal stack depth
+/// has an equal frame.
 struct PassedTrap {
   const void* context = nullptr;
   const void* frame = nullptr;
@@ -54,7 +54,7 @@ inline auto& program_counter(void* context) noexcept {
 #endif
 }
 
-/// Returns the distance of the reported program counter from the breakpoint instruction.
+/// Returns by how many bytes the reported program counter is past the breakpoint instruction.
 inline constexpr std::uintptr_t breakpoint_advance() noexcept {
 #if defined(__x86_64__)
   return 1;

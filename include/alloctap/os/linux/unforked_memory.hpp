@@ -1,6 +1,6 @@
-/// Copy of memory that fork omits: MADV_DONTFORK omits pages and MADV_WIPEONFORK zeroes them
-/// (madvise(2)); drivers use the former too. /proc/PID/maps shows neither. /proc/PID/smaps does,
-/// but visits every page while the process is stopped.
+/// Copies memory that fork omits: MADV_DONTFORK omits pages, as some drivers do, too;
+/// MADV_WIPEONFORK zeroes them (madvise(2)). /proc/PID/maps does not show either flag.
+/// /proc/PID/smaps does, but visits every page while the process is stopped.
 #pragma once
 
 #include <sys/mman.h>
@@ -18,10 +18,10 @@
 
 namespace alloctap::os {
 
-/// Open /proc files of a process, opened before it forks, for the child.
+/// /proc files of a process, opened before it forks and used by the child.
 struct OpenedMemory {
-  /// Returns 0, or the negated errno if the map cannot be read. A non-dumpable process (prctl(2))
-  /// cannot open the other files, so nothing is copied.
+  /// Opens the files. Returns 0, or the negated errno if `map` cannot be opened. A non-dumpable
+  /// process (prctl(2)) cannot open the other files; then nothing is copied.
   int open() noexcept;
 
   File map;
@@ -29,20 +29,20 @@ struct OpenedMemory {
   File memory;
 };
 
-/// Runs in a forked child: copies memory that fork omitted from the stopped parent to equal
+/// Runs in a forked child. Copies memory that fork omitted from the stopped parent to equal
 /// addresses. Allocates nothing; not thread-safe.
 class UnforkedMemory {
  public:
-  /// Limit of the bytes copied, because threads are stopped meanwhile.
+  /// Maximum number of bytes to copy, because threads are stopped meanwhile.
   static constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
 
-  /// `parent` outlives this object.
+  /// `parent` must outlive this object.
   explicit UnforkedMemory(const OpenedMemory& parent) noexcept : parent_(parent) {}
 
   /// Copies the memory. Called once.
   void fetch() noexcept;
 
-  /// Returns the bytes of memory that could not be copied and may have contents.
+  /// Returns the number of bytes that may have contents but could not be copied.
   [[nodiscard]] std::uint64_t unread_bytes() const noexcept { return unread_bytes_; }
 
  private:
@@ -52,7 +52,7 @@ class UnforkedMemory {
     return !region.shared && (region.path.empty() || region.path.front() == '[');
   }
 
-  /// Returns whether unreadable memory is skipped: not the program's own, or only reserved.
+  /// Returns true if the region is skipped: unreadable, and not plain or too large to be in use.
   static bool is_out_of_reach(const MemoryRegion& region) noexcept {
     return !region.readable && (!is_plain(region) || region.end - region.start > kMaxListed);
   }
@@ -62,7 +62,7 @@ class UnforkedMemory {
     return ::syscall(SYS_mincore, address, page_size(), &in_memory) == 0 || errno != ENOMEM;
   }
 
-  /// Returns whether fork zeroed the region. It copies all pages of a mapping or no page.
+  /// Returns true if fork zeroed the region. Fork copies all pages of a mapping or no page.
   [[nodiscard]] bool is_wiped(const MemoryRegion& region, int own) const noexcept {
     return !has_page(own, region) && has_page(parent_.page_map.descriptor(), region);
   }

@@ -1,4 +1,4 @@
-/// Pages by raw system calls: an interposing backend replaces the libc wrappers.
+/// Pages by raw system calls, because an interposing backend replaces libc's wrappers.
 #pragma once
 
 #include <sys/auxv.h>
@@ -24,7 +24,7 @@ inline void* map_pages(std::size_t bytes) noexcept {
 }
 
 inline bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept {
-  // Kernels before 4.17 ignore the flag, treat the address as a hint, and may map elsewhere.
+  // Kernels before 4.17 ignore the flag, so the address is only a hint and the result may differ.
   constexpr int kFixedNoReplace = 0x100000;
   const ErrnoGuard preserve_error;
   const long result =

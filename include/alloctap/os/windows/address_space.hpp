@@ -1,4 +1,4 @@
-/// Helpers for the arguments of address space calls.
+/// Helpers for the arguments of virtual memory calls.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace alloctap::os {
 
-/// Returns whether `process` is a handle of this process. Runs inside malloc; GetLastError may
+/// Returns true if `process` is a handle of this process. Runs inside malloc; GetLastError may
 /// change.
 inline bool is_this_process(HANDLE process) noexcept {
   return process == ::GetCurrentProcess() || ::GetProcessId(process) == ::GetCurrentProcessId();
@@ -21,8 +21,8 @@ struct AddressSpan {
   std::size_t bytes = 0;
 };
 
-/// Returns the whole allocation around `address`, committed or not, that one call of VirtualAlloc
-/// or MapViewOfFile returned; empty if unallocated. Runs inside malloc; GetLastError may change.
+/// Returns the allocation that contains `address`, as VirtualAlloc or MapViewOfFile made it,
+/// committed or not; empty if unallocated. Runs inside malloc; GetLastError may change.
 inline AddressSpan find_allocation(const void* address) noexcept {
   MEMORY_BASIC_INFORMATION region;
   if (::VirtualQuery(address, &region, sizeof region) == 0 || region.State == MEM_FREE) return {};
@@ -36,8 +36,8 @@ inline AddressSpan find_allocation(const void* address) noexcept {
   return {start, reinterpret_cast<std::uintptr_t>(end) - start};
 }
 
-/// Returns the pages that VirtualFree frees: those that hold some of the bytes, or, if `bytes` is
-/// 0, the allocation from `address` on.
+/// Returns the pages that VirtualFree frees: those that contain any of the bytes; if `bytes` is 0,
+/// the allocation from `address` on.
 inline AddressSpan find_freed_pages(const void* address, std::size_t bytes) noexcept {
   const std::uintptr_t mask = page_size() - 1;
   const auto place = reinterpret_cast<std::uintptr_t>(address);

@@ -1,5 +1,5 @@
-/// Reservations of 64 KiB, the allocation granularity of Windows, whose parts are committed at
-/// chosen addresses and at different times.
+/// Reservations of 64 KiB, the allocation granularity of Windows. Their pages can be committed at
+/// chosen addresses, at different times.
 #pragma once
 
 #include <array>
@@ -11,19 +11,19 @@
 
 namespace alloctap::os {
 
-/// The 64 KiB steps reserved here, each an allocation. Steps beyond `kMaxCount` are not remembered,
-/// so only one part of each can be committed.
+/// The 64 KiB steps reserved by this class, each a separate allocation. Steps beyond `kMaxCount`
+/// are not remembered, so pages can be committed in them only once.
 class AddressSteps {
  public:
   static constexpr std::uintptr_t kBytes = std::uintptr_t{64} << 10;
 
   static std::uintptr_t step_of(std::uintptr_t address) noexcept { return address & ~(kBytes - 1); }
 
-  /// Returns whether this class reserved the step.
+  /// Returns true if this class reserved the step.
   static bool knows(std::uintptr_t step) noexcept { return find(step) != nullptr; }
 
-  /// Makes `[start, end)`, pages of one step, readable and writable. Returns false if any part is
-  /// in use, or other code owns the step.
+  /// Makes `[start, end)`, pages of one step, readable and writable. Returns false if any of these
+  /// pages is in use, or if other code allocated the step.
   static bool commit(std::uintptr_t start, std::uintptr_t end) noexcept {
     const std::uintptr_t step = step_of(start);
     void* const place = reinterpret_cast<void*>(step);
@@ -37,7 +37,7 @@ class AddressSteps {
                           PAGE_READWRITE) != nullptr;
   }
 
-  /// Forgets a step before it is released.
+  /// Removes a step from the table, before its addresses are released.
   static void forget(std::uintptr_t step) noexcept {
     std::atomic<std::uintptr_t>* const known = find(step);
     if (known != nullptr) known->store(0, std::memory_order_relaxed);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "alloctap/macros.hpp"
-// macros.hpp defines which parts of windows.h it includes.
+// macros.hpp defines macros that select what windows.h declares.
 #include <windows.h>
-// After windows.h.
+// winternl.h requires windows.h.
 #include <winternl.h>

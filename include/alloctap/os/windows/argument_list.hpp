@@ -1,4 +1,4 @@
-/// Split of a command line into arguments, which Windows passes as one string. The rules are the C
+/// Splits a command line, which Windows passes as one string, into arguments. Follows the C
 /// libraries' convention ("Parsing C command-line arguments", and CommandLineToArgvW).
 #pragma once
 
@@ -18,7 +18,7 @@ class ArgumentSplitter {
       : line_(line), buffer_(buffer) {}
 
   std::string_view split() noexcept {
-    // In the program name, quotes have a meaning and backslashes do not.
+    // In the program name, quotes are special but backslashes are not.
     backslashes_escape_ = false;
     while (!line_.empty() && !full_) {
       write_argument();
@@ -46,7 +46,7 @@ class ArgumentSplitter {
     }
   }
 
-  /// Before a quote, two backslashes mean one; an odd one makes the quote literal.
+  /// Two backslashes before a quote mean one. If a single one is left, the quote is literal.
   void write_backslashes() noexcept {
     const std::size_t count = std::min(line_.find_first_not_of(L'\\'), line_.size());
     line_.remove_prefix(count);

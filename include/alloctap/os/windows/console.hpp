@@ -1,4 +1,4 @@
-/// Console output in UTF-16, because a console reads bytes in its code page, seldom UTF-8.
+/// Console output in UTF-16, because a console decodes bytes by its code page, rarely UTF-8.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ inline bool is_console(HANDLE handle) noexcept {
   return ::GetConsoleMode(handle, &mode) != 0;
 }
 
-/// Returns the length of the longest prefix of `text` of at most `most` bytes that splits no UTF-8
-/// character.
+/// Returns the length of the longest prefix of `text` that has at most `most` bytes and ends
+/// between UTF-8 characters.
 constexpr std::size_t whole_characters(std::string_view text, std::size_t most) noexcept {
   if (text.size() <= most) return text.size();
   const auto goes_on = [&](std::size_t place) {

@@ -1,6 +1,6 @@
-/// Core serialization by stopping each other thread briefly, one after the other: the return from
-/// the kernel serializes. FlushProcessWriteBuffers guarantees only memory order, and does nothing
-/// in Wine 8.
+/// Core serialization by stopping all other threads briefly, one after the other, because a return
+/// from the kernel serializes. Not FlushProcessWriteBuffers, which guarantees only memory order and
+/// does nothing in Wine 8.
 #pragma once
 
 #include "alloctap/os/core_synchronization.hpp"
@@ -11,8 +11,8 @@
 
 namespace alloctap::os {
 
-/// Suspends and resumes `thread`. Returns true also if it is ending. Makes only system calls in
-/// between, because the thread may hold any lock.
+/// Suspends and resumes `thread`. Returns true if that worked or the thread is ending. Makes only
+/// system calls in between, because the thread may hold any lock.
 inline bool stop_for_a_moment(HANDLE thread) noexcept {
   NTSTATUS status = ::NtSuspendThread(thread, nullptr);
   if (status < 0) return has_ended(thread, status);
@@ -24,7 +24,7 @@ inline bool stop_for_a_moment(HANDLE thread) noexcept {
   return status >= 0 || has_ended(thread, status);
 }
 
-/// Threads created meanwhile need no stop: they start by a return from the kernel.
+/// Ignores threads created meanwhile, because they start by a return from the kernel.
 inline bool synchronize_cores() noexcept {
   bool stopped_all = true;
   visit_threads([&](const Handle& thread) { stopped_all &= stop_for_a_moment(thread.get()); });

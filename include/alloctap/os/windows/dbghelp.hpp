@@ -1,6 +1,6 @@
-/// DbgHelp ("Debug Help Library"), loaded at first use: a program may ship a newer version, and
-/// needs none before it requests names. The system's reads PDB files; Wine's also reads DWARF up to
-/// version 4.
+/// DbgHelp ("Debug Help Library"), loaded at first use, because a program may ship a newer version
+/// and does not need it before names are requested. Windows' version reads PDB files. Wine's
+/// version also reads DWARF up to version 4.
 #pragma once
 
 #include "alloctap/os/windows/api.hpp"
@@ -10,8 +10,8 @@
 
 namespace alloctap::os {
 
-/// DbgHelp's functions, in a session of alloctap's own. Independent of the program's use of
-/// DbgHelp, except for the global options, which are restored.
+/// DbgHelp's functions and a separate session for alloctap. Does not affect the program's own use
+/// of DbgHelp, except for the global options, which are restored.
 struct DbgHelp {
   decltype(&::SymInitializeW) initialize = nullptr;
   decltype(&::SymGetOptions) get_options = nullptr;
@@ -26,19 +26,19 @@ struct DbgHelp {
   BOOL(WINAPI* first_inlined)(HANDLE, DWORD64, DWORD, DWORD64, DWORD64, DWORD*, DWORD*) = nullptr;
   BOOL(WINAPI* inlined_function)(HANDLE, DWORD64, ULONG, DWORD64*, SYMBOL_INFOW*) = nullptr;
   BOOL(WINAPI* inlined_line)(HANDLE, DWORD64, ULONG, DWORD64, DWORD*, IMAGEHLP_LINEW64*) = nullptr;
-  /// Error of the load, or 0.
+  /// Error of loading the library; 0 if loaded.
   int error = 0;
 
-  /// Returns the library; the first call loads and initializes it.
+  /// Returns the library. The first call loads and initializes DbgHelp.
   static const DbgHelp& get() noexcept {
     static const DbgHelp library = load(L"dbghelp.dll");
     return library;
   }
 
-  /// Loads a compatible library. `error` is set if it does not exist or lacks a function.
+  /// Loads the library `name`. Sets `error` if it does not exist or lacks a required function.
   static DbgHelp load(const wchar_t* name) noexcept;
 
-  /// Returns alloctap's session handle: any value that no other session uses.
+  /// Returns alloctap's session handle, an arbitrary value that differs from other sessions'.
   static HANDLE session() noexcept {
     static char place = 0;
     return &place;
@@ -55,8 +55,8 @@ struct DbgHelp {
     function = reinterpret_cast<Function>(reinterpret_cast<void*>(::GetProcAddress(library, name)));
   }
 
-  /// Initializes the session. An empty search path: module directory and linker's PDB path, no
-  /// server.
+  /// Initializes the session. The empty search path means: the module's directory and the PDB path
+  /// that the linker stored, but no server.
   void set_up() noexcept {
     const bool complete = initialize != nullptr && get_options != nullptr &&
                           set_options != nullptr && load_module != nullptr &&
@@ -93,7 +93,7 @@ inline DbgHelp DbgHelp::load(const wchar_t* name) noexcept {
   return library;
 }
 
-/// Scope guard that sets the DbgHelp options alloctap needs.
+/// Scope guard that sets the global DbgHelp options that alloctap needs.
 class DbgHelpOptions {
  public:
   DbgHelpOptions() noexcept : before_(DbgHelp::get().get_options()) {

@@ -1,4 +1,4 @@
-/// Named event by which other processes request a dump, as in MemoryWatcher.
+/// Named event by which other processes request a dump; MemoryWatcher has such an event, too.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace alloctap::os {
 
-/// Name of the event for a process id, in the user's session.
+/// Name of the event for a process id, in the namespace of the user's session.
 class DumpEventName {
  public:
   explicit DumpEventName(DWORD process) noexcept {
@@ -25,7 +25,7 @@ class DumpEventName {
   std::array<wchar_t, 40> text_{};
 };
 
-/// Calls a function, on a thread of its own, each time a process sets the event
+/// Calls a function, on a separate thread, each time a process sets the event
 /// `Local\alloctap.dump.<process id>`. The function chooses what to dump, the format and the
 /// output:
 ///
@@ -33,8 +33,8 @@ class DumpEventName {
 ///     event.start([]() noexcept { static_cast<void>(Tracker::dump(alloctap::TextDump{}, file));
 ///     });
 ///
-/// An auto-reset event: each set requests one dump, and one set during a dump requests one more. A
-/// process has one such event. Constant-initialized, never destroyed. Control plane; not
+/// The event is auto-reset: each set requests one dump, and sets during a dump request one more
+/// dump. A process has one such event. Constant-initialized, never destroyed. Control plane; not
 /// thread-safe.
 class DumpEvent {
  public:
@@ -44,8 +44,8 @@ class DumpEvent {
   DumpEvent(const DumpEvent&) = delete;
   DumpEvent& operator=(const DumpEvent&) = delete;
 
-  /// Returns 0 or the negated system error: `-EEXIST` if this process or another of the user's has
-  /// an event of that name, `-EBUSY` if this object is started.
+  /// Starts the thread. Returns 0 or the negated system error: `-EBUSY` if this object is started,
+  /// `-EEXIST` if this process, or another one of this user, already has an event of that name.
   [[nodiscard]] int start(Function function) noexcept {
     if (thread_.running()) return -EBUSY;
     Handle asked(
@@ -57,14 +57,14 @@ class DumpEvent {
     function_ = function;
     events_ = {ended.get(), asked.get()};
     if (const int error = thread_.start(&serve, this); error != 0) return error;
-    // The thread owns both until `stop`.
+    // The thread uses both handles until `stop`.
     static_cast<void>(ended.release());
     static_cast<void>(asked.release());
     return 0;
   }
 
-  /// Stops the thread after a dump in progress. Does nothing if not started. Not inside DllMain: a
-  /// thread cannot end during it.
+  /// Stops the thread after a dump in progress; does nothing if not started. Must not be called
+  /// inside DllMain, because no thread can end during DllMain.
   void stop() noexcept {
     if (!thread_.running()) return;
     ::SetEvent(events_[kEnded]);
@@ -87,7 +87,7 @@ class DumpEvent {
   }
 
   Function function_ = nullptr;
-  /// The end event comes first, so that it has priority.
+  /// The handle of the end event is first, so that ending has priority over dumps.
   std::array<HANDLE, 2> events_{};
   WorkerThread thread_;
 };

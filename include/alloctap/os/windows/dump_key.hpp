@@ -1,4 +1,4 @@
-/// Hot key that requests a dump, as Ctrl+Alt+D in MemoryWatcher.
+/// Hot key that requests a dump; Ctrl+Alt+D is MemoryWatcher's.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace alloctap::os {
 
-/// Calls a function, on a thread of its own, each time a key is pressed, in any program. The
-/// function chooses what to dump, the format and the output:
+/// Calls a function, on a separate thread, each time a key is pressed, whichever program has the
+/// focus. The function chooses what to dump, the format and the output:
 ///
 ///     constinit alloctap::os::DumpKey key;
 ///     constexpr alloctap::os::HotKey kKey{MOD_CONTROL | MOD_ALT, 'D'};
@@ -24,8 +24,8 @@ namespace alloctap::os {
 ///     });
 ///     if (error != 0) std::puts(alloctap::os::DumpKeyProblem(kKey, error).c_str());
 ///
-/// A held key requests one dump; a press during a dump requests one more. Needs a program in a
-/// user's session, so services cannot use it. The first start loads user32.dll.
+/// Holding the key requests one dump; a press during a dump requests one more. Requires a program
+/// in a user's session, so services cannot use it. The first start loads user32.dll.
 /// Constant-initialized, never destroyed. Control plane; not thread-safe.
 class DumpKey {
  public:
@@ -35,9 +35,10 @@ class DumpKey {
   DumpKey(const DumpKey&) = delete;
   DumpKey& operator=(const DumpKey&) = delete;
 
-  /// Returns once the key is registered: 0, or the negated system error, which `DumpKeyProblem`
-  /// formats. `-EEXIST` if another program or thread has the key, `-EINVAL` if it is not `valid()`,
-  /// `-EBUSY` if this object is started. Not inside DllMain: a thread cannot begin during it.
+  /// Starts the thread and blocks until the key is registered. Returns 0 or the negated system
+  /// error, which `DumpKeyProblem` formats: `-EEXIST` if another program or thread has the key,
+  /// `-EINVAL` if it is not `valid()`, `-EBUSY` if this object is started. Must not be called
+  /// inside DllMain, because no thread can begin during DllMain.
   [[nodiscard]] int start(HotKey key, Function function) noexcept {
     if (thread_.running()) return -EBUSY;
     if (!key.valid()) return -EINVAL;
@@ -53,11 +54,11 @@ class DumpKey {
     return error_;
   }
 
-  /// Stops the thread after the requested dumps. Does nothing if not started. Not inside DllMain: a
-  /// thread cannot end during it.
+  /// Stops the thread after the requested dumps; does nothing if not started. Must not be called
+  /// inside DllMain, because no thread can end during DllMain.
   void stop() noexcept {
     if (!thread_.running()) return;
-    // The thread's queue may be full of key presses.
+    // Retries, because the thread's message queue may be full of key presses.
     while (MessageQueue::get().post(thread_id_, WM_QUIT, 0, 0) == 0 &&
            ::GetLastError() == ERROR_NOT_ENOUGH_QUOTA) {
       ::Sleep(1);
@@ -65,8 +66,8 @@ class DumpKey {
     end();
   }
 
-  /// Returns the thread that receives WM_HOTKEY between `start` and `stop`, otherwise 0. Posting
-  /// WM_HOTKEY to it requests a dump too.
+  /// Returns the id of the thread that receives WM_HOTKEY between `start` and `stop`, otherwise 0.
+  /// Posting WM_HOTKEY to this thread requests a dump, too.
   [[nodiscard]] DWORD thread_id() const noexcept { return thread_id_; }
 
  private:
@@ -80,7 +81,7 @@ class DumpKey {
     auto& self = *static_cast<DumpKey*>(argument);
     const MessageQueue& queue = MessageQueue::get();
     MSG message{};
-    // The first peek creates a thread's message queue.
+    // The first peek creates the thread's message queue.
     queue.peek(&message, nullptr, WM_USER, WM_USER, PM_NOREMOVE);
     const UINT modifiers = self.key_.modifiers | MOD_NOREPEAT;
     const bool registered = queue.register_key(nullptr, kId, modifiers, self.key_.key) != 0;

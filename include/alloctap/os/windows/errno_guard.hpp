@@ -9,8 +9,8 @@ struct ErrnoSlot {
   [[nodiscard]] static constexpr ErrnoSlot mine() noexcept { return {}; }
 };
 
-/// Saves GetLastError in the constructor and restores it in the destructor. Leaves errno alone:
-/// this folder calls no C library functions that set it, and reading it may allocate.
+/// Saves GetLastError in the constructor and restores it in the destructor. Does not save errno:
+/// this folder calls no C library functions that set errno, and reading errno may allocate.
 class ErrnoGuard {
  public:
   ErrnoGuard() noexcept = default;

@@ -1,5 +1,5 @@
-/// Mapping of Windows errors to POSIX errors if an equivalent exists. Others keep their Windows
-/// numbers, shifted above all POSIX numbers.
+/// Maps Windows errors to POSIX errors if there is an equivalent. Maps other Windows errors to
+/// their numbers, shifted above all POSIX numbers.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct ErrorName {
   const char* text;
 };
 
-/// The first entry of several with one POSIX number has the text.
+/// If several entries have one POSIX number, the text of the first is used.
 inline constexpr std::array kErrorNames{
     ErrorName{ERROR_FILE_NOT_FOUND, ENOENT, "No such file or directory"},
     ErrorName{ERROR_PATH_NOT_FOUND, ENOENT, ""},
@@ -59,8 +59,7 @@ struct WindowsErrorText {
   char text[200]{};
 };
 
-/// Cache of Windows' error texts, fetched at first use: few errors lack a POSIX number, and a
-/// program meets few of those.
+/// Cache of Windows' error texts, filled on demand. Small, because few errors lack a POSIX number.
 class WindowsErrorTexts {
  public:
   /// Returns the text; "unknown error" if Windows has no text or the cache is full.
@@ -82,7 +81,7 @@ class WindowsErrorTexts {
     const DWORD length =
         ::FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS | kOneLine,
                          nullptr, text.error.load(), 0, text.text, sizeof text.text, nullptr);
-    // The text ends with a blank in place of a newline.
+    // Windows ends the text in a blank instead of a newline.
     if (length > 0 && text.text[length - 1] == ' ') text.text[length - 1] = '\0';
     text.ready.store(length > 0);
   }

@@ -1,5 +1,5 @@
-/// Export table of a loaded library, read from its mapping ("PE Format", "The .edata Section"),
-/// because the loader's functions may take its lock.
+/// Export table of a loaded library. Reads the mapped image ("PE Format", "The .edata Section"),
+/// because the loader's functions may take the loader lock.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace alloctap::os {
 /// Export table of a module that stays loaded. Allocates nothing, takes no lock.
 class ExportTable {
  public:
-  /// `start` is the module's address. The table is empty if that is 0.
+  /// Reads the table of the module at `start`. If `start` is 0, the table is empty.
   explicit ExportTable(std::uintptr_t start) noexcept : start_(start) {
     if (start == 0) return;
     const auto& directory =

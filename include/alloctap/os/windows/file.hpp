@@ -1,6 +1,6 @@
-/// Files by Windows handles. A descriptor is the lower half of a handle, whose upper half is
+/// Files by Windows handles. A descriptor is the lower half of a handle, because the upper half is
 /// insignificant ("Interprocess Communication Between 32-bit and 64-bit Applications"). Handles are
-/// multiples of 4, so 0, 1 and 2 can name the standard streams.
+/// multiples of 4, so the descriptors 0, 1 and 2 can mean the standard streams.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ inline int File::close() noexcept {
   return ::CloseHandle(handle_of(descriptor)) != 0 ? 0 : negated_last_error();
 }
 
-/// Opens the file with full sharing: others may read, write and rename it meanwhile.
+/// Opens the file with full sharing: other programs may read, write and rename it meanwhile.
 inline File open_file(const char* path, DWORD access, DWORD creation, int& error) noexcept {
   constexpr DWORD kShareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
   const WidePath wide(path);
@@ -61,7 +61,7 @@ inline File open_for_appending(const char* path, int& error) noexcept {
   return open_file(path, FILE_APPEND_DATA | SYNCHRONIZE, OPEN_EXISTING, error);
 }
 
-/// Clips a size to the maximum of one call.
+/// Limits a size to the maximum for one call.
 inline DWORD call_bytes(std::size_t bytes) noexcept {
   constexpr std::size_t kMaxCount = 1 << 30;
   return static_cast<DWORD>(std::min(bytes, kMaxCount));
@@ -71,7 +71,7 @@ inline std::ptrdiff_t read_some(int descriptor, std::span<char> buffer) noexcept
   DWORD count = 0;
   const bool read = ::ReadFile(handle_of(descriptor), buffer.data(), call_bytes(buffer.size()),
                                &count, nullptr) != 0;
-  // A pipe without a writer is at its end.
+  // A pipe whose writer has closed it is at its end.
   if (read || ::GetLastError() == ERROR_BROKEN_PIPE) return count;
   return negated_last_error();
 }

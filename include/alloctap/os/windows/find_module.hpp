@@ -1,5 +1,5 @@
-/// Module look-up by VirtualQuery, because loader functions take the loader lock. An image begins
-/// at the start of its allocation.
+/// Module lookup by VirtualQuery, because loader functions take the loader lock. An image begins at
+/// the start of its allocation.
 #pragma once
 
 #include "alloctap/os/find_module.hpp"

@@ -1,5 +1,5 @@
-/// Stop-the-world by suspending the threads for the whole scan. Wine does not support copies of a
-/// process (PssCaptureSnapshot).
+/// Stop-the-world by suspending the threads during the whole scan. Does not copy the process,
+/// because Wine does not support that (PssCaptureSnapshot).
 #pragma once
 
 #include "alloctap/os/errno_guard.hpp"
@@ -26,7 +26,7 @@ inline int FrozenProcess::start(const FreezeRequest& request) noexcept {
   const std::size_t room = request.stack.size() / sizeof(HANDLE);
   ThreadStops stops({reinterpret_cast<HANDLE*>(request.stack.data()), room}, request.threads);
   {
-    // Threads are not stopped while they free pages.
+    // Holds the lock for freeing pages, so that no stopped thread holds it.
     const PageRelease hold;
     stops.stop_all();
   }

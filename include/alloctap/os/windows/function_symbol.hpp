@@ -9,7 +9,7 @@
 
 namespace alloctap::os {
 
-/// The size is from the function's unwind table entry; leaf functions have no entry, and size 0.
+/// The size is from the function's unwind table entry; 0 for leaf functions without an entry.
 inline FunctionSymbol find_function_symbol(const void* address) noexcept {
   const auto place = reinterpret_cast<std::uintptr_t>(address);
   const LoadedModule module = find_module(place);

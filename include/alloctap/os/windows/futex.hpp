@@ -1,4 +1,4 @@
-/// Futex by WaitOnAddress, since Windows 8 (Synchronization.lib). It neither allocates nor takes
+/// Futex by WaitOnAddress, since Windows 8 (Synchronization.lib), which neither allocates nor takes
 /// the loader lock.
 #pragma once
 
@@ -18,7 +18,7 @@ inline void* word_address(const std::atomic<std::uint32_t>& word) noexcept {
   return const_cast<std::atomic<std::uint32_t>*>(&word);
 }
 
-/// Rounds the timeout up to milliseconds, so that a positive one is not 0.
+/// Rounds the timeout up to milliseconds, so that a positive timeout does not become 0.
 inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                        std::int64_t timeout_ns) noexcept {
   constexpr std::int64_t kMillisecond = 1'000'000;

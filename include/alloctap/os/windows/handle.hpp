@@ -22,7 +22,7 @@ class Handle {
 
   explicit operator bool() const noexcept { return handle_ != nullptr; }
   [[nodiscard]] HANDLE get() const noexcept { return handle_; }
-  /// Releases ownership of the handle.
+  /// Returns the handle and gives up its ownership.
   [[nodiscard]] HANDLE release() noexcept { return std::exchange(handle_, nullptr); }
 
  private:

@@ -7,9 +7,9 @@ namespace alloctap::os {
 
 inline bool is_process_heap(HANDLE heap) noexcept { return heap == ::GetProcessHeap(); }
 
-/// Calls `visit(void* block, std::size_t bytes)` for each used block of `heap`, which no other
-/// thread may change meanwhile. Allocates nothing; GetLastError changes. Misses blocks that
-/// HeapWalk omits, or reports at another address, as a debug layer of the heap may.
+/// Calls `visit(void* block, std::size_t bytes)` for each used block of `heap`. No other thread may
+/// change the heap meanwhile. Allocates nothing; GetLastError changes. Misses blocks that HeapWalk
+/// omits or, as with a debug layer of the heap, reports at another address.
 template <class Visit>
 void visit_heap_blocks(HANDLE heap, Visit&& visit) noexcept {
   PROCESS_HEAP_ENTRY entry{};

@@ -14,8 +14,8 @@ struct HotKey {
   /// Virtual key code: 'D', '0', VK_F9.
   UINT key = 0;
 
-  /// Returns whether the key code exists and is combined with Alt, Control or Windows. Other keys
-  /// are needed to type text.
+  /// Returns true if the key code exists and is combined with Alt, Control or Windows. Keys without
+  /// one of them are needed to type text.
   [[nodiscard]] constexpr bool valid() const noexcept {
     constexpr UINT kNotForText = MOD_ALT | MOD_CONTROL | MOD_WIN;
     constexpr UINT kLast = 0xFE;
@@ -24,7 +24,7 @@ struct HotKey {
   }
 };
 
-/// Text such as "Ctrl+Alt+D"; keys other than letters, digits and F1 to F24 appear as numbers.
+/// A text such as "Ctrl+Alt+D". Keys other than letters, digits and F1 to F24 appear as numbers.
 class HotKeyName {
  public:
   explicit HotKeyName(HotKey key) noexcept {

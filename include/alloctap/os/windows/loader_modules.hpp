@@ -10,16 +10,16 @@
 
 namespace alloctap::os {
 
-/// A module in the loader's list, perhaps during its load or unload.
+/// A module in the loader's list. May be in the process of loading or unloading.
 struct LoaderModule {
   std::uintptr_t start = 0;
   /// Valid during the visit.
   std::wstring_view path;
 };
 
-/// Calls `visit(const LoaderModule&)` for each module in load order, with the loader lock held: no
-/// module is unloaded meanwhile. `visit` must not call the loader, allocate from the host, or wait
-/// for a thread that may do either. Returns false if this Windows does not offer its list. Control
+/// Calls `visit(const LoaderModule&)` for each module in load order. Holds the loader lock, so no
+/// module is unloaded meanwhile. `visit` must not call the loader or malloc, or wait for a thread
+/// that may do either. Returns false if this version of Windows does not provide its list. Control
 /// plane.
 template <class Visit>
 bool visit_loader_modules(Visit&& visit) noexcept {

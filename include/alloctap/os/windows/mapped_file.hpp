@@ -1,5 +1,5 @@
-/// Paths of mapped files. The system's begin with a device (\Device\HarddiskVolume3\game\game.exe)
-/// or, in Wine, with \??\ (\??\C:\game\game.exe); users know drive letters.
+/// Paths of mapped files, converted to drive letters. The system's paths begin with a device
+/// (\Device\HarddiskVolume3\game\game.exe) or, in Wine, with \??\ (\??\C:\game\game.exe).
 #pragma once
 
 #include <algorithm>
@@ -22,13 +22,13 @@ struct DrivePath {
   std::wstring_view path;
 };
 
-/// Returns whether `path` is on `device`.
+/// Returns true if `path` is on `device`.
 inline bool lies_on_device(std::wstring_view path, std::wstring_view device) noexcept {
   return !device.empty() && path.size() > device.size() && path.starts_with(device) &&
          path[device.size()] == L'\\';
 }
 
-/// Finds the drive whose device the path begins with.
+/// Finds the drive whose device name is a prefix of `path`.
 inline DrivePath find_drive(std::wstring_view path) noexcept {
   constexpr std::wstring_view kNamed = L"\\??\\";
   if (path.starts_with(kNamed)) return {.path = path.substr(kNamed.size())};
@@ -45,7 +45,7 @@ inline DrivePath find_drive(std::wstring_view path) noexcept {
   return {.path = path};
 }
 
-/// Returns the path of the file mapped at `address`, stored in `buffer`; empty if not a file's.
+/// Stores in `buffer` and returns the path of the file mapped at `address`; "" if none is.
 inline std::string_view mapped_file(const void* address, std::span<char> buffer) noexcept {
   // Longer paths are not reported.
   std::array<wchar_t, 1024> system;

@@ -1,5 +1,5 @@
-/// Memory faults by vectored exception handlers, which run before the frame-based handlers of the
-/// thread. Any number can be registered.
+/// Memory faults by vectored exception handlers, which run before the frame-based handlers of a
+/// thread. Several can be registered.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ inline LONG CALLBACK handle_memory_fault(EXCEPTION_POINTERS* exception) noexcept
   return verdict == FaultVerdict::kRetry ? EXCEPTION_CONTINUE_EXECUTION : EXCEPTION_CONTINUE_SEARCH;
 }
 
-/// Installs the handler before the existing ones.
+/// Installs the handler in front of existing vectored handlers.
 inline bool catch_memory_faults(FaultListener listener) noexcept {
   static constinit std::atomic<bool> installed{false};
   if (!add_fault_listener(listener)) return false;

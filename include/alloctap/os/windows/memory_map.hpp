@@ -1,5 +1,5 @@
 /// Memory map by VirtualQuery, with file names by K32GetMappedFileName. Neither takes the loader
-/// lock; the latter allocates in Wine.
+/// lock; in Wine, K32GetMappedFileName allocates.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +30,8 @@ inline MemoryRegion describe_region(const MEMORY_BASIC_INFORMATION& system) noex
   return region;
 }
 
-/// Visits regions and calls `name(allocation)` for the path of each file. Reserved address space is
-/// a region that can be neither read nor written.
+/// Visits all regions. Calls `name(allocation)` for the path of each mapped file. Reserved address
+/// space is a region that is neither readable nor writable.
 template <class Name, class Visit>
 bool visit_regions(Name&& name, Visit&& visit) noexcept {
   const void* allocation = nullptr;

@@ -23,7 +23,7 @@ inline DWORD page_protection(Protection protection) noexcept {
 inline bool protect_pages(std::uintptr_t address, std::size_t bytes,
                           Protection protection) noexcept {
   const std::uintptr_t end = address + bytes;
-  // VirtualProtect covers one allocation, and each 64 KiB step may be one.
+  // VirtualProtect cannot cross allocations, and each 64 KiB step may be a separate one.
   for (std::uintptr_t start = address; start < end;) {
     const std::uintptr_t stop = std::min(end, AddressSteps::step_of(start) + AddressSteps::kBytes);
     DWORD before = 0;
@@ -50,7 +50,7 @@ inline bool may_write(std::uintptr_t address, std::size_t bytes) noexcept {
   return true;
 }
 
-/// Returns "error 5: Access is denied.; ...", from GetLastError.
+/// Returns a text such as "error 5: Access is denied.; ..." for the error in GetLastError.
 inline std::string why_code_is_forbidden() {
   const DWORD error = ::GetLastError();
   return "error " + std::to_string(error) + ": " + WindowsErrorTexts::find(error) +

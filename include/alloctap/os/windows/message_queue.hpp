@@ -1,5 +1,5 @@
-/// Hot key and thread message functions of user32.dll, loaded at first use: the library turns a
-/// process into one with windows.
+/// Hot key and thread message functions of user32.dll. Loaded at first use, because loading that
+/// library turns a process into one with windows.
 #pragma once
 
 #include "alloctap/os/windows/api.hpp"
@@ -7,7 +7,7 @@
 
 namespace alloctap::os {
 
-/// The functions; null if `error` is set.
+/// The functions; null pointers if `error` is set.
 struct MessageQueue {
   decltype(&::RegisterHotKey) register_key = nullptr;
   decltype(&::UnregisterHotKey) unregister_key = nullptr;

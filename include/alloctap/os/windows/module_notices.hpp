@@ -1,6 +1,6 @@
 /// Module notices by LdrRegisterDllNotification, since Windows Vista ("LdrRegisterDllNotification
-/// function"), which no header declares. It reports a loaded module before its imports are bound,
-/// and an unloaded one after its last call and before it is unmapped.
+/// function"), which no header declares. Windows reports a loaded module before its imports are
+/// bound, and an unloaded one after its last call and before it is unmapped.
 #pragma once
 
 #include <array>

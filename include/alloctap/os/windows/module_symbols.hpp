@@ -15,7 +15,7 @@ inline void* exported_symbol(HMODULE module, const char* name) noexcept {
 }
 
 /// Searches the program, then the system libraries that define allocation functions. Windows has no
-/// process-wide look-up order: programs import each name from a named library.
+/// process-wide lookup order, because programs import each name from a named library.
 inline void* default_symbol(const char* name) noexcept {
   constexpr const wchar_t* kModules[] = {nullptr,      L"ucrtbase.dll",   L"msvcrt.dll",
                                          L"ntdll.dll", L"kernelbase.dll", L"kernel32.dll",
@@ -34,7 +34,7 @@ inline void* symbol_seen_by(const char* path, const char* name) noexcept {
 
 inline bool pin_module(const void* code) noexcept {
   HMODULE module = nullptr;
-  // The program itself needs no pin, and this check needs no loader lock.
+  // The program is never unloaded, and this check takes no loader lock.
   const auto start = find_module(reinterpret_cast<std::uintptr_t>(code)).start;
   if (start == reinterpret_cast<std::uintptr_t>(::GetModuleHandleW(nullptr))) return true;
   constexpr DWORD kPin = GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS;

@@ -1,4 +1,4 @@
-/// Unwind information for moved code. Sources: "x64 exception handling" (Microsoft), "Struct
+/// Unwind information for relocated code. Sources: "x64 exception handling" (Microsoft), "Struct
 /// UNWIND_INFO"; "RtlAddFunctionTable".
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace alloctap::os {
 
-/// Unwind codes of a function's prologue, the last operation first, in one or more slots each.
+/// The prologue in UNWIND_INFO: its operations, the last one first, in one or more slots each.
 struct PrologueSlots {
   static constexpr std::size_t kMaxCount = 255;
 
@@ -19,7 +19,7 @@ struct PrologueSlots {
   std::array<std::array<std::uint8_t, 2>, kMaxCount> slots{};
 };
 
-/// Returns the number of slots of the operation that begins at `slot`.
+/// Returns the number of slots used by the operation that begins with `slot`.
 inline std::size_t slots_of_operation(const std::array<std::uint8_t, 2>& slot) noexcept {
   constexpr std::array<std::uint8_t, 11> kSlots{1, 2, 1, 1, 2, 3, 2, 3, 2, 3, 1};
   const unsigned operation = slot[1] & 15U;
@@ -27,9 +27,9 @@ inline std::size_t slots_of_operation(const std::array<std::uint8_t, 2>& slot) n
   return is_far_allocation ? 3 : operation < kSlots.size() ? kSlots[operation] : 1;
 }
 
-/// Writes UNWIND_INFO to `room` for the state `executed` bytes after the start of the function
-/// whose prologue is at `info`. It has the operations executed by then and an empty prologue.
-/// Returns the bytes written; 0 if they do not fit.
+/// Writes to `room` an UNWIND_INFO for relocated instructions that were `executed` bytes after the
+/// start of the function, whose own is `info`. The result has the prologue operations executed by
+/// then, and an empty prologue. Returns the number of bytes written; 0 if they do not fit.
 inline std::size_t write_executed_part(const std::uint8_t* info, std::uintptr_t executed,
                                        std::span<std::byte> room) noexcept {
   PrologueSlots all;
@@ -60,8 +60,8 @@ inline bool describe_moved_code(std::span<const MovedInstruction> instructions,
   const auto* const info = reinterpret_cast<const std::uint8_t*>(base + function->UnwindData);
   constexpr unsigned kIsPart = 4 << 3;
   if ((info[0] & kIsPart) != 0) return false;
-  // All addresses are offsets from a common base at or below them. Odd offsets have another
-  // meaning.
+  // All addresses in the table are offsets from a common base, which must not be above any of them.
+  // The offsets must be even, because odd ones have another meaning.
   const std::uintptr_t origin = instructions.front().to & ~std::uintptr_t{15};
   auto* const table = reinterpret_cast<RUNTIME_FUNCTION*>(room.data());
   std::size_t used = instructions.size() * sizeof(RUNTIME_FUNCTION);

@@ -1,5 +1,5 @@
-/// Patterns by std::regex in POSIX extended syntax, because the C library has none. Exceptions stay
-/// in this file.
+/// Patterns by std::regex in POSIX extended syntax, because the C library has no regcomp.
+/// Exceptions do not leave this file.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ struct PathPattern::Compiled {
   std::string text;
 };
 
-/// Compiles the pattern. An error begins after the longest valid proper prefix.
+/// Compiles the pattern. The position of an error is the length of the longest valid proper prefix.
 inline PathPattern::PathPattern(const std::string& pattern, PatternError& error)
     : compiled_(std::make_unique<Compiled>(pattern)) {
   error = {};

@@ -1,4 +1,4 @@
-/// Process data, mostly from the process parameters in the PEB, which are read without a lock.
+/// Data of this process, mostly from the process parameters in the PEB, which need no lock to read.
 #pragma once
 
 #include <algorithm>
@@ -35,17 +35,17 @@ inline std::string_view command_line(std::span<char> buffer) noexcept {
   return split_arguments(view_of(process_parameters().CommandLine), buffer);
 }
 
-/// Reads the current environment, because Windows keeps no copy of the initial one.
+/// Reads the current environment, because Windows keeps no copy of the environment at start.
 inline std::string_view initial_environment(std::string_view name,
                                             std::span<char> buffer) noexcept {
-  // Maximum length of a name or value.
+  // Maximum length of a name or a value, in UTF-16 units.
   constexpr std::size_t kUnits = 32 * 1024;
   constexpr std::size_t kBytes = 2 * kUnits * sizeof(wchar_t);
   auto* const pages = static_cast<wchar_t*>(map_pages(kBytes));
   if (pages == nullptr) return {};
   const std::span<wchar_t> value(pages + kUnits, kUnits);
   std::string_view found;
-  // Pages are zeroed, so the name is terminated.
+  // The pages are zeroed, so the name ends in a zero.
   if (!to_utf16(name, {pages, kUnits - 1}).empty()) {
     ::SetLastError(ERROR_SUCCESS);
     const DWORD length = ::GetEnvironmentVariableW(pages, value.data(), kUnits);

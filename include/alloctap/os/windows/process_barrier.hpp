@@ -1,5 +1,5 @@
-/// Availability of FlushProcessWriteBuffers, which interrupts every processor that runs a thread of
-/// this process; a return from an interrupt serializes. In Wine 8 it does nothing.
+/// Availability of FlushProcessWriteBuffers, a process-wide barrier: interrupts all processors that
+/// run this process, and a return from an interrupt serializes. No effect in Wine 8.
 #pragma once
 
 #include "alloctap/os/windows/api.hpp"

@@ -1,5 +1,5 @@
-/// Calls of functions that may raise an SEH exception. If a frame further out catches it, the
-/// callers' frames are unwound without C++ destructors.
+/// Calls of functions that may raise an SEH exception. If an outer frame catches the exception, the
+/// frames in between are unwound without running C++ destructors.
 ///
 /// Sources: "x64 exception handling" (Microsoft), "Language-specific handler"; GNU as, "SEH".
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace alloctap::os {
 
-/// Cleanup for a call that does not return. It runs during the unwind, innermost first, on the
-/// calling thread, and may use the stack's contents.
+/// A function to run if a call does not return. Runs while the exception unwinds, on the calling
+/// thread, innermost call first. The stack's contents are still valid.
 struct CallCleanup {
   void (*run)(CallCleanup& self) noexcept = nullptr;
 };
@@ -25,7 +25,7 @@ extern "C" {
 void* alloctap_call_with_cleanup(const void* function, const std::uintptr_t* arguments,
                                  alloctap::os::CallCleanup* cleanup);
 
-/// Exception handler of that frame; `frame` is its stack pointer.
+/// Exception handler of `alloctap_call_with_cleanup`; `frame` is its stack pointer.
 ALLOCTAP_CALLED_BY_ASSEMBLER inline int alloctap_clean_up_call(EXCEPTION_RECORD* exception,
                                                                std::byte* frame, CONTEXT*,
                                                                void*) noexcept {
@@ -41,8 +41,8 @@ ALLOCTAP_CALLED_BY_ASSEMBLER inline int alloctap_clean_up_call(EXCEPTION_RECORD*
 }
 }
 
-// Placed in a link-once section, because every source file has it. Under LTO, several copies are in
-// one assembler text, hence .ifndef. The nop separates the return address from the epilogue, in
+// In a link-once section, because every source file contains it. Uses .ifndef, because LTO may put
+// several copies in one assembler text. The nop separates the return address from the epilogue, in
 // which handlers are not called.
 #if defined(__x86_64__)
 ALLOCTAP_ASM(R"(
@@ -83,8 +83,8 @@ inline std::uintptr_t as_word(const void* pointer) noexcept {
   return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
-/// Calls `function` with up to four numbers or pointers. Runs `cleanup` if the call does not
-/// return.
+/// Calls `function` with up to four numbers or pointers. Runs `cleanup` if the call raises an
+/// exception and does not return.
 template <class... Parameters, class... Arguments>
 void* call_with_cleanup(CallCleanup& cleanup, void* (*function)(Parameters...),
                         Arguments... arguments) {

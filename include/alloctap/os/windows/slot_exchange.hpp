@@ -12,22 +12,22 @@ namespace alloctap::os {
 /// Result of an exchange.
 enum class SlotExchange : std::uint8_t {
   kDone,
-  /// The word held another value in the end.
+  /// The word held a value other than the expected one.
   kChanged,
   /// The system does not allow writes to the page.
   kRefused,
 };
 
-/// Returns whether a page with `protection` is writable.
+/// Returns true if a page with `protection` is writable.
 inline bool is_writable(DWORD protection) noexcept {
   constexpr DWORD kWritable =
       PAGE_READWRITE | PAGE_WRITECOPY | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
   return (protection & kWritable) != 0;
 }
 
-/// Stores `desired` in `slot`, aligned to its size, if it holds `expected`; other threads read
-/// either value. Makes a protected page writable meanwhile and then restores its protection, so
-/// only one thread at a time may change words of one page. GetLastError may change.
+/// Stores `desired` in `slot` (aligned to its size) if it holds `expected`. Other threads read the
+/// old or the new value. Makes a protected page writable and then restores its protection, so only
+/// one thread at a time may change words of one page. GetLastError may change.
 inline SlotExchange exchange_slot(std::uintptr_t* slot, std::uintptr_t expected,
                                   std::uintptr_t desired) noexcept {
   constexpr DWORD kExecutable = PAGE_EXECUTE | PAGE_EXECUTE_READ;

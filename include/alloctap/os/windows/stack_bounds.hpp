@@ -5,8 +5,8 @@
 
 namespace alloctap::os {
 
-/// Finds the committed part of the stack. A stack is one allocation: reserved part, guard page,
-/// committed part.
+/// Finds the committed part of the stack. A stack is one allocation. It has, in this order, a
+/// reserved part, a guard page, and the committed part.
 inline StackBounds find_stack_bounds(std::uintptr_t address) noexcept {
   MEMORY_BASIC_INFORMATION region;
   const auto* const place = reinterpret_cast<const void*>(address);

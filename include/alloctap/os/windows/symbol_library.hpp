@@ -18,10 +18,10 @@ inline constexpr std::string_view kSymbolLibrary = "dbghelp";
 
 inline int load_symbol_library() noexcept { return DbgHelp::get().error; }
 
-/// A function's name and source line, as DbgHelp fills them in.
+/// Buffers for a function's name and source line, which DbgHelp fills.
 class DbgHelpAnswer {
  public:
-  /// Queries the instruction itself; `ask_inlined` queries a function inlined there.
+  /// Queries the function at `address`; `ask_inlined` queries functions inlined there.
   [[nodiscard]] bool ask(const DbgHelp& library, std::uintptr_t address) noexcept {
     DWORD64 distance = 0;
     DWORD column = 0;
@@ -76,8 +76,8 @@ class DbgHelpAnswer {
   std::array<char, 1024> file_;
 };
 
-/// Returns a pretended address for the next module, of `bytes` bytes, that no earlier module had,
-/// even an unloaded one.
+/// Returns a fictitious load address for a module of `bytes` bytes. No earlier module had that
+/// address, not even an unloaded one.
 inline std::uintptr_t next_module_place(std::size_t bytes) noexcept {
   constexpr std::uintptr_t kStep = 0x10000;
   static constinit std::uintptr_t next = 0x10'0000'0000;
@@ -86,8 +86,8 @@ inline std::uintptr_t next_module_place(std::size_t bytes) noexcept {
   return place;
 }
 
-/// Unloads the module from DbgHelp, so that its file can be rebuilt. Skipped in Wine, whose version
-/// frees an uninitialized pointer if the module names a missing PDB file.
+/// Unloads the module from DbgHelp, so that its file can be rebuilt. Does nothing in Wine, which
+/// would free an uninitialized pointer if the module names a missing PDB file.
 inline void unload_module(std::uintptr_t module) noexcept {
   if (!is_wine()) DbgHelp::get().unload_module(DbgHelp::session(), module);
 }
@@ -109,7 +109,7 @@ inline LibrarySymbols::LibrarySymbols(std::string_view path, std::uintptr_t star
   IMAGEHLP_MODULEW64 info{};
   info.SizeOfStruct = sizeof info;
   const bool known = library.module_info(DbgHelp::session(), place, &info) != 0;
-  // DbgHelp would report the nearest export below an address as its function.
+  // Rejects exports: DbgHelp would report the nearest one below an address as its function.
   if (known && info.SymType != SymNone && info.SymType != SymExport) {
     module_ = place;
   } else {
@@ -137,7 +137,7 @@ void LibrarySymbols::visit_frames(std::uintptr_t address, Visit&& visit) const n
     if (answer.ask(library, address)) visit(answer.frame());
     return;
   }
-  // The last context is the function that the others are inlined in.
+  // The last context is the function that all others are inlined into.
   for (DWORD i = 0; i <= inlined; ++i) {
     if (answer.ask_inlined(library, address, context + i)) visit(answer.frame());
   }

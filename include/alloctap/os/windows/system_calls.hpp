@@ -1,4 +1,4 @@
-/// System calls of ntdll.dll missing from the compiler's headers; present since Windows Vista.
+/// System calls of ntdll.dll that exist since Windows Vista, but not in the compiler's headers.
 #pragma once
 
 #include "alloctap/os/windows/api.hpp"

@@ -1,4 +1,4 @@
-/// Functions of ntdll.dll, found without the loader.
+/// Lookup of ntdll.dll's functions without calling the loader.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/export_table.hpp"
 
-// Import slot with the address of a function that only ntdll.dll defines.
+// Import slot of a function that is defined by ntdll.dll and no other library.
 extern "C" const void* const __imp_NtClose;
 
 namespace alloctap::os {

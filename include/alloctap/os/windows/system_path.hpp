@@ -13,14 +13,14 @@
 
 namespace alloctap::os {
 
-/// Returns whether the paths are equal but for the case of ASCII letters, as on Windows.
+/// Returns true if the paths are equal except for the case of ASCII letters, which Windows ignores.
 inline bool is_same_path(std::string_view one, std::string_view other) noexcept {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::equal(one.begin(), one.end(), other.begin(), other.end(),
                     [&](char a, char b) { return lower(a) == lower(b); });
 }
 
-/// The Windows directory.
+/// The path of the Windows directory.
 class SystemPath {
  public:
   constexpr SystemPath() noexcept = default;
@@ -36,7 +36,7 @@ class SystemPath {
     return path;
   }
 
-  /// Returns whether `path`, with '/' separators, is below it.
+  /// Returns true if `path`, with '/' separators, is below the Windows directory.
   [[nodiscard]] bool holds(std::string_view path) const noexcept {
     return length_ > 0 && path.size() > length_ && path[length_] == '/' &&
            is_same_path(path.substr(0, length_), {text_.data(), length_});

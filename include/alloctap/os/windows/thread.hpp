@@ -22,15 +22,15 @@ inline ProcessId current_process_id() noexcept {
 
 inline constexpr bool kThreadPointerFollowsStack = true;
 
-/// Returns the last word of the thread's or fiber's stack. The TEB holds the stack's end; the TEB
-/// itself is not on the stack.
+/// Returns the address of the last word of the current thread's or fiber's stack. Not the TEB,
+/// because that is not on the stack.
 inline std::uintptr_t thread_pointer() noexcept { return stack_end(*thread_block()); }
 
 inline std::uintptr_t thread_storage() noexcept {
   return reinterpret_cast<std::uintptr_t>(thread_block());
 }
 
-/// Opens a thread of this process; empty if no such thread exists.
+/// Opens a thread of this process. Returns an empty handle if the thread does not exist.
 inline Handle open_thread(ThreadId id, DWORD access) noexcept {
   Handle thread(
       ::OpenThread(access | THREAD_QUERY_LIMITED_INFORMATION, FALSE, static_cast<DWORD>(id)));

@@ -9,8 +9,8 @@
 
 namespace alloctap::os {
 
-/// Calls `visit(Handle&)` for each other thread, with a handle that permits to stop and read it.
-/// `visit` may keep the handle.
+/// Calls `visit(Handle&)` for each other thread, with a handle that permits to stop the thread and
+/// read its registers. `visit` may move the handle away to keep it.
 template <class Visit>
 void visit_threads(Visit&& visit) noexcept {
   constexpr ACCESS_MASK kAccess =
@@ -23,12 +23,12 @@ void visit_threads(Visit&& visit) noexcept {
     Handle thread(next);
     at = next;
     if (::GetThreadId(next) != self) visit(thread);
-    // The next step needs the handle open; a visitor that keeps it keeps it open.
+    // The next step needs this handle open. A visitor that moved the handle away keeps it open.
     last = std::move(thread);
   }
 }
 
-/// Returns whether the stop failed because the thread has ended. Wine reports only an access error.
+/// Returns true if the stop failed because the thread has ended. Wine reports only an access error.
 inline bool has_ended(HANDLE thread, NTSTATUS why) noexcept {
   constexpr NTSTATUS kIsEnding = static_cast<NTSTATUS>(0xC000004B);
   return why == kIsEnding || ::WaitForSingleObject(thread, 0) == WAIT_OBJECT_0;

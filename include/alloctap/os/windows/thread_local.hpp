@@ -1,7 +1,7 @@
-/// Thread-local storage in the TEB. Compilers access thread_local variables by a table that the
-/// loader allocates at thread start, or by calls that allocate: unusable inside malloc. Each TEB
-/// has 64 words that TlsAlloc assigns, zeroed at thread start and valid until the thread ends.
-/// Layout: winternl.h.
+/// Thread-local storage in the TEB. Compilers' thread_local variables cannot be used inside malloc:
+/// they are in a table that the loader allocates at thread start, or accessed by calls that
+/// allocate. Each TEB has 64 words that TlsAlloc assigns. They are zeroed at thread start and valid
+/// until the thread ends. Layout: winternl.h.
 #pragma once
 
 #include <array>
@@ -19,8 +19,8 @@ namespace alloctap::os {
 /// Offset of the words in the TEB.
 inline constexpr std::uint32_t kThreadWords = offsetof(TEB, TlsSlots);
 
-/// Claims `count` adjacent TEB words, permanently. Returns their offset; 0 if none are left. Takes
-/// system locks and allocates nothing.
+/// Allocates `count` adjacent TEB words, permanently. Returns their offset; 0 if not available.
+/// Takes system locks, but does not allocate memory.
 inline std::uint32_t claim_thread_words(std::size_t count) noexcept {
   constexpr DWORD kWords = TLS_MINIMUM_AVAILABLE;
   std::array<bool, kWords> claimed{};
@@ -28,7 +28,7 @@ inline std::uint32_t claim_thread_words(std::size_t count) noexcept {
   DWORD last = 0;
   while (row < count) {
     const DWORD index = ::TlsAlloc();
-    // Slots beyond the TEB are allocated for each thread at first use.
+    // Rejects slots outside of the TEB, because they are allocated for each thread at first use.
     if (index >= kWords) {
       if (index != TLS_OUT_OF_INDEXES) ::TlsFree(index);
       break;
@@ -46,9 +46,9 @@ inline std::uint32_t claim_thread_words(std::size_t count) noexcept {
   return found ? kThreadWords + static_cast<std::uint32_t>(first * sizeof(void*)) : 0;
 }
 
-/// A zero-initialized `T` for each thread, accessed without a call after the first access by any
-/// thread, from a thread's first instruction to its last. `T` needs no destructor, and zeros must
-/// be a valid state. `Owner` separates objects of one type.
+/// A zero-initialized `T` for each thread, valid from the thread's first instruction to its last.
+/// Only the first access by any thread makes a call. `T` needs no destructor, and zeros must be a
+/// valid state. `Owner` gives each user a separate object of type `T`.
 template <class T, class Owner = T>
 class ThreadLocal {
   static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= alignof(void*));
@@ -66,7 +66,7 @@ class ThreadLocal {
     return *reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(thread_block()) + offset);
   }
 
-  /// Returns whether each thread has its own object. If not, all share one, which must stay unused.
+  /// Returns true if each thread has a separate object. If false, all share one; do not use it.
   static bool is_own() noexcept {
     mine();
     return offset_.load(std::memory_order_relaxed) != kNone;
@@ -76,7 +76,7 @@ class ThreadLocal {
   static constexpr std::uint32_t kUnknown = 0;
   static constexpr std::uint32_t kNone = 1;
 
-  /// Claims the words. If two threads race here, the slower one leaks its claim, once.
+  /// Allocates the words. If two threads do so at once, the slower one's words are lost, once.
   ALLOCTAP_NOINLINE static std::uint32_t claim() noexcept {
     const std::uint32_t place = claim_thread_words((sizeof(T) + sizeof(void*) - 1) / sizeof(void*));
     std::uint32_t offset = kUnknown;

@@ -1,6 +1,6 @@
-/// Stop-the-world by NtSuspendThread, which is asynchronous; NtGetContextThread waits until the
-/// thread has stopped. In a system call, a thread stops before its return, with the registers of
-/// the call.
+/// Stop-the-world by NtSuspendThread, which is asynchronous; NtGetContextThread then waits until
+/// the thread has stopped. A thread in a system call stops before the call returns, with the
+/// registers it had at the call.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ class ThreadStops {
   ThreadStops(const ThreadStops&) = delete;
   ThreadStops& operator=(const ThreadStops&) = delete;
 
-  /// Stops all threads, repeating until no new ones appear. A thread may be stopped before one that
-  /// it creates has begun, which then does not run.
+  /// Stops all threads; lists them repeatedly until no new thread appears. If a thread is stopped
+  /// while it creates another, the new thread does not begin to run.
   void stop_all() noexcept {
     for (bool more = true; more;) {
       const std::size_t before = count_;
@@ -99,7 +99,7 @@ class ThreadStops {
     thread.seen = true;
   }
 
-  /// Returns whether the thread has no block or has ended, and so holds no pointers.
+  /// Returns true if the thread has no TEB or has ended, and so has no pointers.
   static bool holds_nothing(HANDLE handle) noexcept {
     return block_of(handle) == nullptr || has_ended(handle, 0);
   }

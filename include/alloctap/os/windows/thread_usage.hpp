@@ -7,7 +7,7 @@
 
 namespace alloctap::os {
 
-/// Windows counts page faults only per process, which includes those of other threads.
+/// False, because Windows counts page faults only per process.
 inline constexpr bool kCountsThreadUsage = false;
 
 inline std::int64_t nanoseconds_of(const FILETIME& time) noexcept {

@@ -1,4 +1,4 @@
-/// Traps by a vectored exception handler, which runs before the frame-based handlers of the thread.
+/// Traps by a vectored exception handler, which runs before the frame-based handlers of a thread.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ namespace alloctap::os {
 
 inline constinit std::atomic<ResumePlace> resume_place{nullptr};
 
-/// Handles a trap. The system reports the address of the trapping instruction, also for a
+/// Handles a trap. The system reports the address of the trapping instruction itself, even for a
 /// breakpoint.
 inline LONG CALLBACK handle_trap(EXCEPTION_POINTERS* exception) noexcept {
   const DWORD code = exception->ExceptionRecord->ExceptionCode;
@@ -24,8 +24,8 @@ inline LONG CALLBACK handle_trap(EXCEPTION_POINTERS* exception) noexcept {
   return EXCEPTION_CONTINUE_EXECUTION;
 }
 
-/// Installs the handler before the existing ones. A handler that is added before it later runs
-/// first and passes on exceptions that are not its own.
+/// Installs the handler in front of existing vectored handlers. A handler that the program installs
+/// in front later runs first, and passes on the exceptions that it does not handle.
 inline bool catch_traps(ResumePlace resume) noexcept {
   static constinit bool installed = false;
   resume_place.store(resume, std::memory_order_release);

@@ -10,14 +10,14 @@
 
 namespace alloctap::os {
 
-/// Returns `text` as UTF-8, stored in `buffer`; cut between characters if too long.
+/// Stores `text` as UTF-8 in `buffer` and returns it. Too long text is cut between characters.
 inline std::string_view to_utf8(std::wstring_view text, std::span<char> buffer) noexcept {
   const int room = static_cast<int>(buffer.size());
   while (!text.empty()) {
     const int bytes = ::WideCharToMultiByte(CP_UTF8, 0, text.data(), static_cast<int>(text.size()),
                                             buffer.data(), room, nullptr, nullptr);
     if (bytes > 0) return {buffer.data(), static_cast<std::size_t>(bytes)};
-    // Each UTF-16 unit takes at most three bytes.
+    // Each UTF-16 unit takes at most three bytes of UTF-8.
     const auto too_long = text.size() - std::min(text.size(), buffer.size() / 3);
     text.remove_suffix(std::max<std::size_t>(too_long / 2, 1));
   }
@@ -26,8 +26,8 @@ inline std::string_view to_utf8(std::wstring_view text, std::span<char> buffer) 
 
 enum class BadText : bool { kReplaced, kRefused };
 
-/// Returns `text` as UTF-16, stored in `buffer`; empty if it does not fit, or is invalid UTF-8 and
-/// `bad` is kRefused.
+/// Stores `text` as UTF-16 in `buffer` and returns it. Returns "" if it does not fit, or if `text`
+/// is invalid UTF-8 and `bad` is kRefused.
 inline std::wstring_view to_utf16(std::string_view text, std::span<wchar_t> buffer,
                                   BadText bad = BadText::kRefused) noexcept {
   if (text.empty()) return {};

@@ -1,5 +1,5 @@
-/// Pages by VirtualAlloc, which reserves address space in 64 KiB units and releases it only as a
-/// whole. A part that is freed is decommitted; its addresses are released once all parts are.
+/// Pages by VirtualAlloc, which reserves addresses in 64 KiB units and releases a reservation only
+/// as a whole. Freed parts are decommitted; addresses are released once all parts are.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace alloctap::os {
 
-/// Page size of all supported processors; 64-bit Windows has no other.
+/// All supported processors have this page size; 64-bit Windows uses no other.
 inline std::size_t page_size() noexcept { return 4096; }
 
 inline void* map_pages(std::size_t bytes) noexcept {
@@ -22,7 +22,7 @@ inline void* map_pages(std::size_t bytes) noexcept {
   return ::VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
 }
 
-/// Returns whether no page of the allocation at `base` is committed.
+/// Returns true if no page of the allocation at `base` is committed.
 inline bool is_given_back(const void* base) noexcept {
   MEMORY_BASIC_INFORMATION region;
   const bool known = ::VirtualQuery(base, &region, sizeof region) != 0;
@@ -32,9 +32,8 @@ inline bool is_given_back(const void* base) noexcept {
   return ::VirtualQuery(end, &region, sizeof region) == 0 || region.AllocationBase != base;
 }
 
-/// Lock for freeing pages: two threads that free the last two parts of an allocation must not both
-/// release its addresses. Waiters poll, because a wake-up could be sent to a thread that is
-/// stopped.
+/// Lock for freeing pages. Prevents that two threads which free the last two parts of an allocation
+/// both release its addresses. Waiters poll: a stopped thread could not react to a wake-up.
 class PageRelease {
  public:
   PageRelease() noexcept {
@@ -48,7 +47,7 @@ class PageRelease {
   static inline constinit std::atomic<bool> taken_{false};
 };
 
-/// Frees the part of the allocation at `start` before `end`. Returns the end of that part.
+/// Frees `[start, end)` as far as the allocation at `start` extends. Returns the end of that part.
 inline char* unmap_in_allocation(char* start, char* end) noexcept {
   MEMORY_BASIC_INFORMATION region;
   if (::VirtualQuery(start, &region, sizeof region) == 0) return end;
@@ -71,7 +70,7 @@ inline void unmap_pages(void* address, std::size_t bytes) noexcept {
   while (start < end) start = unmap_in_allocation(start, end);
 }
 
-/// Maps each 64 KiB step by itself, because other calls may map other pages of a step.
+/// Maps each 64 KiB step separately, because other calls may map other pages of a step.
 inline bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept {
   const ErrnoGuard preserve_error;
   const std::uintptr_t end = address + bytes;
@@ -86,10 +85,10 @@ inline bool map_pages_at(std::uintptr_t address, std::size_t bytes) noexcept {
   return true;
 }
 
-/// Does nothing: large pages need a privilege, and cannot be enabled later.
+/// Does nothing, because large pages need a privilege and cannot be enabled later.
 inline void use_huge_pages(void*, std::size_t, bool) noexcept {}
 
-/// Does nothing: a read or write maps a page here only once.
+/// Does nothing: unlike on Linux, a page that is read before it is written faults only once.
 inline void bring_in_pages(void*, std::size_t) noexcept {}
 
 }  // namespace alloctap::os

@@ -1,5 +1,5 @@
-/// Paths for file functions: UTF-16, and beyond the length limit only if absolute with the prefix
-/// \\?\ ("Naming Files, Paths, and Namespaces").
+/// UTF-16 paths for file functions. Paths beyond the length limit must be absolute and have the
+/// prefix \\?\ ("Naming Files, Paths, and Namespaces").
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 
 namespace alloctap::os {
 
-/// Replaces '\' separators by the '/' of all paths in alloctap.
+/// Replaces '\' separators by '/', which all paths in alloctap have.
 inline void use_slashes(std::span<char> path) noexcept {
   std::replace(path.begin(), path.end(), '\\', '/');
 }
 
-/// A UTF-8 path converted for a file function. Maps pages while it exists.
+/// A UTF-8 path, converted for a file function. Uses mapped pages as long as it exists.
 class WidePath {
  public:
   explicit WidePath(const char* path) noexcept : text_(static_cast<wchar_t*>(map_pages(kBytes))) {
@@ -33,14 +33,14 @@ class WidePath {
   WidePath(const WidePath&) = delete;
   WidePath& operator=(const WidePath&) = delete;
 
-  /// Returns the path; empty if it was empty, invalid UTF-8 or too long. No file has that name.
+  /// Returns the path; "" if the UTF-8 path was empty, invalid or too long. "" names no file.
   [[nodiscard]] const wchar_t* c_str() const noexcept { return start_ != nullptr ? start_ : L""; }
 
  private:
-  /// The longest path, and space to make it absolute.
+  /// Maximum length of a path, including space to make it absolute.
   static constexpr std::size_t kUnits = 32 * 1024;
   static constexpr std::size_t kBytes = 3 * kUnits * sizeof(wchar_t);
-  /// Length limit for directories, the lowest one.
+  /// Maximum length of a directory's path without the prefix, lower than that of a file's.
   static constexpr std::size_t kShort = 248;
   static constexpr std::wstring_view kLong = L"\\\\?\\";
   static constexpr std::size_t kPrefix = 8;
@@ -49,7 +49,7 @@ class WidePath {
     wchar_t* const whole = text_ + kUnits + 2 * kPrefix;
     const DWORD length = ::GetFullPathNameW(start_, kUnits, whole, nullptr);
     const bool has_drive = length > 2 && length < kUnits && whole[1] == L':';
-    // Other paths already have the prefix, or are network paths with another form of it.
+    // Paths without a drive already have the prefix, or are network paths with another prefix.
     if (!has_drive) return;
     start_ = whole - kLong.size();
     std::copy(kLong.begin(), kLong.end(), start_);

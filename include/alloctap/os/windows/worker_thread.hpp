@@ -19,7 +19,7 @@ inline DWORD WINAPI worker_entry(void* thread) noexcept {
   return 0;
 }
 
-/// Blocks no signals: Windows has none.
+/// Blocks no signals, because Windows has none.
 inline int WorkerThread::start(void (*body)(void*) noexcept, void* argument) noexcept {
   body_ = body;
   argument_ = argument;

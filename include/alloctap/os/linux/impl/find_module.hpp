@@ -16,7 +16,7 @@
 #include "alloctap/os/virtual_memory.hpp"
 
 #if defined(DLFO_STRUCT_HAS_EH_DBASE)
-// Weak, so that programs built here also start with an older C library.
+// Weak, so that programs built here also start with a C library older than 2.35.
 extern "C" ALLOCTAP_WEAK int _dl_find_object(void* address, dl_find_object* result) noexcept;
 #endif
 
@@ -64,7 +64,7 @@ ALLOCTAP_INLINE LoadedModule find_module(std::uintptr_t address) noexcept {
   LoadedModule module{.start = reinterpret_cast<std::uintptr_t>(found.dlfo_map_start),
                       .end = reinterpret_cast<std::uintptr_t>(found.dlfo_map_end),
                       .unwind_tables = reinterpret_cast<std::uintptr_t>(found.dlfo_eh_frame)};
-  // glibc reports only the code of a static program, whose file begins before the program headers.
+  // For a static program, glibc reports only the code, not the program headers before the code.
   const bool is_code_alone = module.unwind_tables != 0 && (module.unwind_tables < module.start ||
                                                            module.unwind_tables >= module.end);
   if (is_code_alone) module.start = ::getauxval(AT_PHDR) & ~(page_size() - 1);

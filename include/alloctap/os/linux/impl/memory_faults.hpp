@@ -32,7 +32,7 @@ ALLOCTAP_INLINE bool FaultSignal::take_over() noexcept {
   struct sigaction action{};
   if (::sigaction(SIGSEGV, nullptr, &previous_) != 0) return false;
   action.sa_sigaction = &handle;
-  // Flags and mask of the previous handler, which ours may call.
+  // Uses the previous handler's flags and mask, because our handler may call it.
   action.sa_mask = previous_.sa_mask;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | (previous_.sa_flags & (SA_NODEFER | SA_RESTART));
   return ::sigaction(SIGSEGV, &action, nullptr) == 0;
@@ -49,7 +49,7 @@ ALLOCTAP_INLINE void FaultSignal::handle(int number, siginfo_t* info, void* cont
 ALLOCTAP_INLINE void FaultSignal::pass_on(int number, siginfo_t* info, void* context) noexcept {
   const struct sigaction before = previous_;
   const bool is_handled = before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN;
-  // Even if ignored: the kernel kills the process for an unhandled fault.
+  // Ends the process even if the signal is ignored, because the kernel would do so.
   if (!is_handled) return end_process(*info);
   if ((before.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) previous_.sa_handler = SIG_DFL;
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(number, info, context);

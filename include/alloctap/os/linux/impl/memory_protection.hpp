@@ -34,9 +34,9 @@ ALLOCTAP_INLINE bool protect_pages(std::uintptr_t address, std::size_t bytes,
   return ::syscall(SYS_mprotect, address, bytes, flags) == 0;
 }
 
-/// Has the kernel add 0 to a word of each page, which fails with EFAULT if not writable. Uses
-/// FUTEX_WAKE_OP (futex(2)), because seccomp filters must permit futex for every multi-threaded
-/// malloc.
+/// Lets the kernel add 0 to a word of each page, which fails with EFAULT if the page is not
+/// writable. Uses FUTEX_WAKE_OP (futex(2)): every seccomp filter permits futex, because
+/// multi-threaded malloc needs it.
 ALLOCTAP_INLINE bool may_write(std::uintptr_t address, std::size_t bytes) noexcept {
   constexpr unsigned kAddNothing = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0);
   const ErrnoGuard preserve_error;

@@ -17,8 +17,8 @@
 
 namespace alloctap::os {
 
-/// Returns true if the last part of `path` is a name below /proc. Asks for the device and not for
-/// the file system: filters of system calls that let reports through may refuse fstatfs.
+/// Returns true if the last component of `path` is a name below /proc. Compares device numbers,
+/// because seccomp filters that permit writing reports may forbid fstatfs.
 ALLOCTAP_INLINE bool is_in_procfs(const char* path) noexcept {
   struct stat status{};
   struct stat procfs{};
@@ -26,15 +26,15 @@ ALLOCTAP_INLINE bool is_in_procfs(const char* path) noexcept {
          status.st_dev == procfs.st_dev;
 }
 
-/// Returns 0 if `path` is no symbolic link, or one that the kernel follows; else the negated error.
+/// Returns 0 if `path` is not a symbolic link or the kernel may follow it; else the negated error.
 ALLOCTAP_INLINE int check_links(const char* path) noexcept {
   struct stat status{};
   if (::lstat(path, &status) != 0 || !S_ISLNK(status.st_mode)) return 0;
   return ::stat(path, &status) == 0 || errno == ENOENT ? 0 : -errno;
 }
 
-/// Replaces the path of a symbolic link in `path`, of PATH_MAX bytes, by what it leads to. Returns
-/// 1 if it was one, 0 if not, or the negated error.
+/// Replaces a symbolic link in `path`, a buffer of PATH_MAX bytes, by its target. Returns 1 if
+/// `path` was a link, 0 if not, or the negated error.
 ALLOCTAP_INLINE int follow_link(char* path) noexcept {
   char target[PATH_MAX];
   const ssize_t length = ::readlink(path, target, sizeof target);
@@ -55,7 +55,7 @@ ALLOCTAP_INLINE FollowedPath::FollowedPath(const char* path) noexcept
   std::memcpy(target_, path, length + 1);
   path_ = target_;
   int result = 0;
-  // As many links as the kernel follows.
+  // The kernel follows at most 40 links, too.
   for (int i = 0; i < 40; ++i) {
     result = follow_link(target_);
     if (result <= 0) break;
@@ -69,7 +69,7 @@ ALLOCTAP_INLINE bool is_written_through(const char* path) noexcept {
   return !S_ISREG(status.st_mode) || is_in_procfs(path);
 }
 
-/// Returns the writable descriptor of this process that `path` means, or -1.
+/// Returns the writable descriptor of this process that `path` means; -1 if it means another file.
 ALLOCTAP_INLINE int own_descriptor(const char* path) noexcept {
   const char* const slash = std::strrchr(path, '/');
   const std::string_view name(slash == nullptr ? path : slash + 1);
@@ -100,7 +100,7 @@ ALLOCTAP_INLINE File create_like(const char* path, const char* model, int& error
   }
   const mode_t permissions = status.st_mode & 0777;
   File file = open_file(path, O_WRONLY | O_CREAT | O_EXCL, error, static_cast<int>(permissions));
-  // The umask has removed some. File systems without permissions refuse to add them.
+  // The umask has removed some permissions. File systems without permissions refuse to add them.
   if (error == 0 && ::fstat(file.descriptor(), &status) == 0 &&
       (status.st_mode & 0777) != permissions) {
     static_cast<void>(::fchmod(file.descriptor(), permissions));

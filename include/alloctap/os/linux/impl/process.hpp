@@ -66,8 +66,8 @@ ALLOCTAP_INLINE std::string_view find_variable(std::string_view block,
 
 ALLOCTAP_INLINE std::string_view initial_environment(std::string_view name,
                                                      std::span<char> buffer) noexcept {
-  // The kernel allows an environment of up to 6 MiB (execve(2)); untouched pages cost nothing.
-  // Under RLIMIT_AS or RLIMIT_DATA a first part must suffice.
+  // The kernel permits an environment of up to 6 MiB (execve(2)); untouched pages cost nothing. If
+  // RLIMIT_AS or RLIMIT_DATA forbids that size, only the first part is read.
   constexpr std::size_t kLeastBytes = 64 * 1024;
   std::size_t bytes = 8 * 1024 * 1024;
   auto* block = static_cast<char*>(map_pages(bytes));

@@ -35,7 +35,7 @@ ALLOCTAP_INLINE char TaskList::state(ThreadId id) const noexcept {
   }
   char text[512];
   const auto count = static_cast<std::ptrdiff_t>(read(listed, "/stat", text).size());
-  // The thread name before the state may contain any characters.
+  // Searches from the end, because the thread name before the state may contain any characters.
   for (std::ptrdiff_t at = count - 3; at > 0; --at) {
     if (text[at] == ')') return text[at + 2];
   }

@@ -56,7 +56,7 @@ ALLOCTAP_INLINE void ThreadStops::seize(ThreadId task) noexcept {
   const bool seized = ::ptrace(PTRACE_SEIZE, task, nullptr, nullptr) == 0 &&
                       ::ptrace(PTRACE_INTERRUPT, task, nullptr, nullptr) == 0;
   const char state = seized ? 'R' : tasks_.state(task);
-  // An ended thread has no registers, but the main thread stays listed.
+  // Skips ended threads, which have no registers. An ended main thread stays listed.
   if (state == '\0' || state == 'Z' || state == 'X') return;
   ThreadRegisters& thread = threads_[count_++];
   thread.id = task;

@@ -34,7 +34,7 @@ ALLOCTAP_INLINE void TrapSignal::pass_on(siginfo_t* info, void* context,
   if (previous_.sa_handler != SIG_DFL && previous_.sa_handler != SIG_IGN) {
     return previous_.sa_handler(number_);
   }
-  // Even if ignored: the kernel kills the process for an unhandled trap.
+  // Ends the process even if the signal is ignored, because the kernel would do so.
   end_process();
 }
 
