@@ -1,5 +1,5 @@
-/// A stack capture policy that uses the C++ runtime's unwinder: slow, correct wherever exceptions
-/// are.
+/// A stack capture policy that uses the C++ runtime's unwinder. It is slow, but correct wherever
+/// exceptions work.
 #pragma once
 
 #include <unwind.h>
@@ -10,11 +10,12 @@
 
 namespace alloctap {
 
-/// Walks with `_Unwind_Backtrace` of the Itanium C++ ABI (level I, section 1.5). It reads
-/// .eh_frame, so it needs no frame pointers and passes signal frames. About 150 ns per frame.
+/// A capture policy that walks with `_Unwind_Backtrace` of the Itanium C++ ABI (level I, section
+/// 1.5). The unwinder reads .eh_frame, so it needs no frame pointers and passes signal frames. It
+/// takes about 150 ns per frame. Runs inside malloc.
 ///
 /// libgcc's unwinder takes no lock and allocates nothing if the C library has _dl_find_object
-/// (glibc 2.35). Older ones call the loader, which takes a lock.
+/// (glibc 2.35). With an older C library, the unwinder calls the loader, which takes a lock.
 struct BacktraceStack {
   static constexpr std::string_view name = "backtrace";
 
@@ -43,8 +44,9 @@ struct BacktraceStack {
     Walk& walk = *static_cast<Walk*>(argument);
     int interrupted = 0;
     const std::uintptr_t ip = ::_Unwind_GetIPInfo(context, &interrupted);
-    // The outermost frame has an undefined return address, so the walk ends at 0. The loader's
-    // frame, which runs constructors, lacks that mark and is recognized by its CFA.
+    // The outermost frame has an undefined return address, so the unwinder reports ip 0 after it.
+    // While constructors run, the outermost frame is the loader's. It lacks that mark and is
+    // recognized by its CFA.
     walk.reached_end = ip == 0 || os::is_initial_frame(::_Unwind_GetCFA(context));
     walk.met_caller |= ip == walk.caller;
     const bool in_allocator =
@@ -58,7 +60,7 @@ struct BacktraceStack {
     return _URC_NO_REASON;
   }
 
-  /// Returns the caller alone: the walk ended inside the tracker, or never reached the caller.
+  /// Returns the caller alone. Used if the walk never met the caller, or met only allocator frames.
   static CapturedStack caller_only(const Walk& walk) noexcept {
     walk.frames[0] = walk.caller;
     return {.depth = 1, .failed = true};

@@ -1,25 +1,25 @@
 /// A per-stack cache of the last captured frames, validated by comparing a few words of the stack.
 ///
-/// Why that is enough. A frame is (pc, sp, fp). Its caller depends on the frame, the unwind rule at
-/// its pc, and the stack words that the rule reads. Those are the return address, often a saved
-/// frame pointer, rarely more. The frame and the rule alone determine the addresses of the words.
-/// So if a frame equals a cached one, its rule is equal too (rules change only with the epoch). If
-/// the words at the cached addresses also hold the cached values, the caller is the cached one. By
-/// induction, all frames outside a matching frame are valid if all cached words outside it are
-/// unchanged. If a word has changed, the frames inside it are still valid. Return addresses are not
-/// patched, so the capture sees whatever a program does to its stack.
+/// Why comparing words is enough. A frame is (pc, sp, fp). Its caller depends on the frame, the
+/// unwind rule at its pc, and the stack words that the rule reads. Those are the return address,
+/// often a saved frame pointer, rarely more. The frame and the rule alone determine the addresses
+/// of the words. So if a frame equals a cached one, its rule is equal too (rules change only with
+/// the epoch). If the words at the cached addresses also hold the cached values, the caller is the
+/// cached one. By induction, all frames outside a matching frame are valid if all cached words
+/// outside it are unchanged. If a word has changed, the frames inside it are still valid. This
+/// scheme patches no return address, so the capture sees whatever a program does to its stack.
 ///
 /// Most code uses the frame pointer as a general-purpose register: functions save and restore it,
 /// and no rule reads it. A frame's fp matters if its own rule reads it, or passes it on to a caller
-/// whose fp matters. If it does not matter, no result of a capture depends on it. Then the word
-/// that fp was loaded from is not cached, and two frames may match although their fp differ.
+/// whose fp matters. If fp does not matter, no result of a capture depends on it. Therefore the
+/// word that fp was loaded from is not cached, and two frames may match although their fp differ.
 ///
-/// The end of the stack is validated by the words that the outermost frame's rule reads. There are
-/// no such words if the rule says that there is no caller. There is the return address if that is
-/// 0, as at the start of every Windows thread. So the end is one more link of the chain, with words
-/// outside all others; the whole stack is valid if they hold. If one has changed, the stack
-/// continues or ends in another way. All cached frames are then still correct, but their outer
-/// callers are unknown.
+/// The end of the stack is validated by the words that the outermost frame's rule reads. If that
+/// rule says that the frame has no caller, it reads no words. If the stack ends with a return
+/// address of 0, as on every Windows thread, the rule reads that word. So the end is stored as one
+/// more link of the chain, outside all frames. The whole stack is valid if the words of the end are
+/// unchanged, too. If a word of the end has changed, the stack continues or ends in another way.
+/// All cached frames are then still correct, but their outer callers are unknown.
 #pragma once
 
 #include <algorithm>
@@ -61,8 +61,8 @@ namespace alloctap {
 /// A frame as `CachedFrameChain` stores it.
 struct ChainFrame {
   UnwindFrame frame;
-  /// The end of the frame's words in the chain's word list; they begin at the next outer frame's
-  /// end.
+  /// The end of the frame's words in the chain's word list. The words begin at the `words_end` of
+  /// the next outer frame.
   std::uint32_t words_end;
   bool pointer_matters;
   /// Whether this frame, or one outside it, was found by a frame record.
@@ -77,8 +77,8 @@ class ChainPlace {
 
   [[nodiscard]] const ChainFrame* frame() const noexcept { return frame_; }
 
-  /// Skips frames inside `sp`. Branch-free for the first, because zero or one to skip is
-  /// unpredictable.
+  /// Moves outwards past all frames with stack pointers below `sp`. The first move is branch-free,
+  /// because a branch would be mispredicted often.
   ALLOCTAP_ALWAYS_INLINE void go_out_to(std::uintptr_t sp) noexcept {
     std::ptrdiff_t passed = frame_->frame.sp < sp ? 1 : 0;
     ALLOCTAP_HIDE_VALUE(passed);
@@ -88,8 +88,8 @@ class ChainPlace {
     }
   }
 
-  /// Returns whether this frame matches `frame`, ignoring an fp that does not matter. The end never
-  /// matches.
+  /// Returns whether this frame matches `frame`, ignoring an fp that does not matter. The end
+  /// sentinel never matches.
   [[nodiscard]] bool is(const UnwindFrame& frame) const noexcept {
     const UnwindFrame& kept = frame_->frame;
     return kept.pc == frame.pc && kept.sp == frame.sp &&
@@ -102,18 +102,19 @@ class ChainPlace {
 
 /// How the walk that produced a chain ended.
 enum class ChainEnd : std::uint8_t {
-  /// At the outermost frame of the stack: its rule says so, or its return address is 0.
+  /// At the outermost frame, whose rule says that it has no caller or whose return address is 0.
   kOutermost,
   /// At a frame whose caller could not be found.
   kFailed,
-  /// At the limit on frames: the outer callers are not in the chain.
+  /// At the limit on frames, so the outer callers are not in the chain.
   kCut,
 };
 
-/// The cached frames of one stack, from the outermost (number 0) inwards. Each has the stack words
-/// that its callee's rule read to find it, and the hash of the stack up to it. Memory comes from
-/// the arena and is freed only by `release`, so a chain lives as long as its thread's state. Not
-/// thread-safe: belongs to one thread. Runs inside malloc.
+/// The cached frames of one stack, from the outermost (number 0) inwards. Each frame is stored with
+/// the stack words that its callee's rule read to find it. The hash of all frames from the
+/// outermost to that frame is stored, too. Memory comes from the arena and is freed only by
+/// `release`, so a chain lives as long as its thread's state. Not thread-safe: belongs to one
+/// thread. Runs inside malloc.
 class CachedFrameChain {
   using Frame = ChainFrame;
 
@@ -131,12 +132,12 @@ class CachedFrameChain {
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] ChainEnd end() const noexcept { return end_; }
-  /// Returns whether the chain knows how the stack ends, which is valid while the end's words hold.
+  /// Returns whether the chain has the stack's end, which is valid while its words are unchanged.
   [[nodiscard]] bool end_is_sure() const noexcept { return end_ != ChainEnd::kCut; }
 
-  /// Empties the chain. Its next frame will be the outermost one before `end`. `words` validate
-  /// that end: at most `kMaxWordsOfFrame`, in live stack as long as that frame is. Precondition:
-  /// the chain has capacity.
+  /// Empties the chain and stores how the stack ends. The next frame added is the outermost.
+  /// `words` validate the end: at most `kMaxWordsOfFrame`, in live stack as long as the outermost
+  /// frame. Precondition: the chain has capacity.
   void begin_at(ChainEnd end, std::span<const StackWord> words) noexcept {
     size_ = 0;
     end_ = end;
@@ -155,7 +156,8 @@ class CachedFrameChain {
     for (std::uintptr_t& pc : pcs) pc = (--frame)->frame.pc;
   }
 
-  /// Loads in halves, as it was stored: one wide load would stall on store forwarding.
+  /// Returns the hash of frames 0 to `i`. Loads its halves separately, as they were stored, because
+  /// one wide load would stall on store forwarding.
   [[nodiscard]] StackHash hash(std::size_t i) const noexcept {
     StackHash& hash = hashes_[i];
     return {.first = std::atomic_ref(hash.first).load(std::memory_order_relaxed),
@@ -192,8 +194,8 @@ class CachedFrameChain {
     ++size_;
   }
 
-  /// Adds the frames of a walk, given leaf first. Derives whether each fp matters from the
-  /// `FramePointerUse` of the outer steps. `use` is that of the outermost frame.
+  /// Adds the frames of a walk, given leaf first. Derives whether each frame's fp matters from the
+  /// `FramePointerUse` of the steps outside it. `use` is that of the step from the outermost frame.
   void push_walked(std::span<const NotedFrame> leaf_first, FramePointerUse use) noexcept {
     bool matters = false;
     for (std::size_t left = leaf_first.size(); left > 0;) {
@@ -211,8 +213,8 @@ class CachedFrameChain {
   }
 
   /// Returns the innermost frame of `[first, end)` with a changed word, or `end` if all are
-  /// unchanged. If `first` is 0, also checks the end of the stack, reported as `kEnd`. Every word
-  /// lies in live stack as long as frame `end` does.
+  /// unchanged. If `first` is 0, also checks the end of the stack, and returns `kEnd` if only a
+  /// word of the end has changed. The words checked lie in live stack if frame `end` does.
   [[nodiscard]] std::size_t find_changed(std::size_t first, std::size_t end) const noexcept {
     const StackWord* const low = words_ + (first == 0 ? 0 : words_begin(first));
     const StackWord* const word = last_changed(low, words_ + words_begin(end));
@@ -226,8 +228,8 @@ class CachedFrameChain {
   }
 
  private:
-  /// An append cursor with reserved capacity. Separate from the chain so that GCC keeps its fields
-  /// in registers.
+  /// A cursor that appends frames to a chain with room for them. Separate from the chain so that
+  /// GCC keeps the cursor's fields in registers.
   class Tail {
    public:
     explicit Tail(CachedFrameChain& chain) noexcept
@@ -246,7 +248,7 @@ class CachedFrameChain {
       ALLOCTAP_HIDE_VALUE(drop);
       words_end_ += noted.step.word_count - drop;
       sum_ = sum_.with(noted.frame.pc);
-      // Stores by field: GCC would build a temporary and stall on store forwarding.
+      // Stores by field, because GCC would otherwise build a temporary and stall on forwarding.
       frame_->frame = noted.frame;
       frame_->words_end = words_end_;
       frame_->pointer_matters = pointer_matters;
@@ -257,7 +259,8 @@ class CachedFrameChain {
     }
 
    private:
-    /// Copies two words unconditionally: few frames have more, and even the last has room for two.
+    /// Copies two words unconditionally, because few frames have more. The word list has room for
+    /// two words even at the last frame.
     ALLOCTAP_ALWAYS_INLINE void copy_words(const NotedFrame& noted) const noexcept {
       StackWord* const words = words_ + words_end_;
       words[0] = noted.words[0];

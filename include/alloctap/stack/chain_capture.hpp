@@ -25,9 +25,9 @@
 namespace alloctap {
 
 /// Returns the caller's stack pointer on architectures whose frame record may lie anywhere in the
-/// frame. `origin.frame` is the slot of the saved frame pointer, and the function's unwind rule has
-/// its distance from the CFA. Returns 0 if the rule does not. A template so that it compiles only
-/// if used.
+/// frame. `origin.frame` is the address of the saved frame pointer. The function's unwind rule has
+/// the distance from that address to the CFA. Returns 0 if the rule lacks that distance. A
+/// template, so that it is compiled only if used.
 template <class Origin>
 std::uintptr_t caller_stack_pointer(const Origin& origin) noexcept {
   constexpr std::int64_t kWord = sizeof(std::uintptr_t);
@@ -37,8 +37,8 @@ std::uintptr_t caller_stack_pointer(const Origin& origin) noexcept {
          static_cast<std::uintptr_t>(rule.fp_slot * kWord);
 }
 
-/// Returns the calling frame, computed from the registers at `origin.place` by that function's
-/// unwind rule. Its stack pointer is 0 if the rule needs more than two registers.
+/// Returns the calling frame, computed from the registers in `origin.place` by the unwind rule at
+/// `origin.place.address`. The result's `sp` is 0 if the rule needs registers other than sp and fp.
 template <class Origin>
 UnwindFrame caller_by_registers(const Origin& origin) noexcept {
   const auto& place = origin.place;
@@ -76,9 +76,9 @@ ALLOCTAP_ALWAYS_INLINE UnwindFrame caller_by_record(const Origin& origin) noexce
 /// Whether `calling_frame` always succeeds.
 inline constexpr bool kCallerIsSure = arch::kHasFrameRecords && arch::kRecordEndsFrame;
 
-/// Returns the frame that the hooked function of `origin` returns to; its stack pointer is 0 if not
-/// found. Precondition: `origin.frame` is not null. `kByRecords` selects the frame above the
-/// record, for walks that follow frame records. Runs inside malloc.
+/// Returns the frame that the hooked function of `origin` returns to. The result's `sp` is 0 if the
+/// frame is not found. Precondition: `origin.frame` is not null. If `kByRecords`, `sp` is the end
+/// of the frame record, which suffices for walks by frame records. Runs inside malloc.
 template <bool kByRecords, class Origin>
 ALLOCTAP_ALWAYS_INLINE UnwindFrame calling_frame(const Origin& origin) noexcept {
   if constexpr (!arch::kHasFrameRecords) {
@@ -89,15 +89,15 @@ ALLOCTAP_ALWAYS_INLINE UnwindFrame calling_frame(const Origin& origin) noexcept 
 }
 
 /// A stack capture that reuses the frames of the thread's last capture. Runs inside malloc. `Rules`
-/// supplies the unwind rules. It is cheap to copy, and is made for each walk from an epoch and the
-/// thread's `Rules::Cache`. It has:
+/// supplies the unwind rules. Each walk constructs a `Rules` from the thread's `Rules::Cache` and
+/// an epoch, so a `Rules` must be cheap to copy. `Rules` has:
 /// - `find(frame)`: the unwind rule of an `UnwindFrame` in that epoch;
 /// - `current_epoch()`: constant while the rules do not change;
 /// - `Fallback`: the capture policy for rules that need all registers;
-/// - `kPointerDecides`: whether a frame pointer that leads to no outer frame ends the walk, counted
-///   as failed. If false, such a stack is walked again by the slow path, because it may continue
+/// - `kPointerDecides`: whether a walk ends, as failed, at a frame pointer that leads to no outer
+///   frame. If false, the slow path walks such a stack again, because the stack may continue
 ///   elsewhere;
-/// - `is_code(address)`: whether a frame record may lead to `address`, if code there has no rule.
+/// - `is_code(address)`: whether `address` is in code, asked for addresses without a rule.
 template <class Rules>
 class ChainCapture {
  public:
@@ -151,8 +151,8 @@ class ChainCapture {
     const std::span<std::uintptr_t> frames(thread.frames, identified.stack.depth);
     Memory* memory = PerThread<Memory>::of(thread);
     if (memory == nullptr || memory->found == Found::kInThreadState) return frames;
-    // The stack is unchanged since the capture, but its rules may be gone: another thread may have
-    // unloaded a module.
+    // The stack is unchanged since the capture, but its rules may be invalid, because another
+    // thread may have unloaded a module.
     const CachedFrameChain& chain = memory->current.stack->chain;
     const bool there = memory->found == Found::kInChain ||
                        (walk_current(*memory, Rules(memory->rules, Rules::current_epoch())) &&
@@ -212,7 +212,7 @@ class ChainCapture {
     return walk_and_learn(thread, origin, *memory);
   }
 
-  /// Returns the innermost frame outside the allocator; its pc is 0 if the rules do not lead to it.
+  /// Returns the innermost frame outside the allocator. Returns all 0 if the walk fails.
   ALLOCTAP_NOINLINE static UnwindFrame leave_allocator(const ThreadState& thread,
                                                        const CallOrigin& origin,
                                                        Memory& memory) noexcept {
@@ -251,7 +251,7 @@ class ChainCapture {
     return learn_current(memory);
   }
 
-  /// Updates the chain to the stack being captured. Returns false if it could not.
+  /// Updates the chain to the stack being captured. Returns false on failure.
   ALLOCTAP_ALWAYS_INLINE static bool walk_current(Memory& memory, const Rules& rules) noexcept {
     if (!memory.make_room()) [[unlikely]] {
       return false;
@@ -273,8 +273,8 @@ class ChainCapture {
     return identified;
   }
 
-  /// Hashes the `max_frames` innermost frames: the chain caches hashes from the outermost inwards
-  /// only.
+  /// Hashes the `max_frames` innermost frames. The chain's hashes are useless here, because they
+  /// begin at the outermost frame.
   ALLOCTAP_NOINLINE static IdentifiedStack identity_of_inner(const CachedFrameChain& chain,
                                                              std::uint32_t max_frames) noexcept {
     IdentifiedStack identified{.hash = {},
@@ -287,7 +287,8 @@ class ChainCapture {
     return identified;
   }
 
-  /// Walks without a chain, and reads the stack only through system calls that check the addresses.
+  /// Walks without a chain, and reads the stack only through system calls, which fail for
+  /// unreadable addresses.
   ALLOCTAP_NOINLINE static IdentifiedStack walk_slow(ThreadState& thread, const CallOrigin& origin,
                                                      Memory& memory) noexcept {
     if (!memory.make_room()) return fall_back(thread, origin, 1);

@@ -24,7 +24,7 @@ struct ChainMemory {
   enum class Found : std::uint8_t {
     kInThreadState,
     kInChain,
-    /// Not materialized: the stack cache recognized the stack, and the chain has not been updated.
+    /// No buffer, because the stack cache recognized the stack without a walk.
     kByMemo,
   };
 
@@ -43,7 +43,8 @@ struct ChainMemory {
   Capture current;
   CopiedStack copy;
 
-  /// Stores by field: GCC merges two into a vector store, and a scalar load of one then stalls.
+  /// Sets `current`. Keeps GCC from merging two stores into a vector store, because a scalar load
+  /// of one field would then stall.
   ALLOCTAP_ALWAYS_INLINE void begin(StackChain& stack, const UnwindFrame& leaf,
                                     std::uint32_t max_frames) noexcept {
     current.leaf.pc = leaf.pc;

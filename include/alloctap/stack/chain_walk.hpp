@@ -22,8 +22,8 @@ namespace alloctap {
 template <class Rules>
 class ChainWalk {
  public:
-  /// Returns the capacity that captures of `most_frames` need. It exceeds the limit, so that a
-  /// recursion that returns step by step does not rewalk all frames each time.
+  /// Returns the `UnwindBuffer` capacity for captures of `most_frames` frames. The capacity exceeds
+  /// that limit, because otherwise each return from a deep recursion would rewalk all frames.
   static constexpr std::size_t walked_frames_for(std::size_t most_frames) noexcept {
     return 2 * (most_frames + 1);
   }
@@ -31,14 +31,14 @@ class ChainWalk {
     return 3 * (most_frames + 1);
   }
 
-  /// Keeps references to all arguments. `stack` bounds the stack that the chain belongs to.
+  /// Keeps references to all arguments. `stack` is the address range of the chain's stack.
   ChainWalk(CachedFrameChain& chain, UnwindBuffer& walked, const os::StackBounds& stack,
             std::size_t most_frames, const Rules& rules) noexcept
       : chain_(chain), walked_(walked), stack_(stack), most_frames_(most_frames), rules_(rules) {}
 
-  /// Makes `leaf` the innermost frame of the chain. On `kCaller`, the chain holds the whole stack
-  /// or, if its end is `kCut`, more frames than wanted. `kBroken` and `kNeedsRegisters` leave the
-  /// chain unchanged.
+  /// Makes `leaf` the innermost frame of the chain. On `kCaller`, the chain has the whole stack or,
+  /// if `end()` is `kCut`, more than `most_frames` frames. On `kBroken` and `kNeedsRegisters`, the
+  /// chain is unchanged.
   ALLOCTAP_ALWAYS_INLINE UnwindOutcome walk_from(const UnwindFrame& leaf) noexcept {
     const CachedFrameChain::Place innermost = chain_.place(chain_.size() - 1);
     if (innermost.is(leaf)) {
@@ -50,7 +50,7 @@ class ChainWalk {
 
  private:
   ALLOCTAP_NOINLINE UnwindOutcome walk_on_from(const UnwindFrame& kept_leaf) noexcept {
-    // A copy: through a reference, GCC would reload it after each word stored.
+    // A copy, because GCC would reload the rules through a reference after each word stored.
     const Rules rules = rules_;
     const UnwindFrame leaf = loaded_apart(kept_leaf);
     if (!LiveStack::is_aligned(leaf.sp)) return UnwindOutcome::kBroken;
@@ -104,7 +104,7 @@ class ChainWalk {
     return is_further_out ? outcome : UnwindOutcome::kBroken;
   }
 
-  /// Loads by field, as just stored: one wide load would stall on store forwarding.
+  /// Loads by field, as `frame` was stored, because one wide load would stall on forwarding.
   static UnwindFrame loaded_apart(const UnwindFrame& frame) noexcept {
     std::uintptr_t pc = frame.pc;
     std::uintptr_t sp = frame.sp;
@@ -113,9 +113,10 @@ class ChainWalk {
     return {.pc = pc, .sp = sp, .fp = frame.fp};
   }
 
-  /// Checks the chain outside frame `met`, as far as it is wanted; `walked` counts the frames up to
-  /// `met`. Returns `met` if it is valid. Otherwise returns the innermost frame that the walk may
-  /// still meet. That is `kEnd` if only the end of the stack has changed or is unknown.
+  /// Validates the cached frames outside frame `met`, up to the limit on frames. `walked` is the
+  /// number of frames from the leaf to `met`. Returns `met` if the frames are valid. Otherwise
+  /// returns the innermost frame that the walk may still meet, or `kEnd` if only the end of the
+  /// stack has changed or is unknown.
   ALLOCTAP_NOINLINE std::size_t find_next(std::size_t met, std::size_t walked) const noexcept {
     const std::size_t wanted = most_frames_ + 1 - std::min(walked, most_frames_ + 1);
     const std::size_t changed = chain_.find_changed(met - std::min(met, wanted), met);
@@ -144,13 +145,13 @@ class ChainWalk {
     return outcome;
   }
 
-  /// Ends at a return address of 0. Whether the last frame's fp matters depends on its rule.
+  /// Ends the chain at a return address of 0. `use` is how the last frame's rule uses fp.
   UnwindOutcome end_with_zero(FramePointerUse use) noexcept {
     return replace_chain(ChainEnd::kOutermost, use, words_beyond());
   }
 
-  /// Ends at code without an unwind table whose fp leads to no frame record. Another fp, or other
-  /// words, might lead to one, so both are validated.
+  /// Ends the chain at code without an unwind table whose fp leads to no frame record. Another fp,
+  /// or other words, might lead to a record, so later captures validate fp and the words read.
   UnwindOutcome end_without_table() noexcept {
     return replace_chain(ChainEnd::kFailed, FramePointerUse::kUsed, words_beyond());
   }
@@ -163,7 +164,7 @@ class ChainWalk {
     return std::span(beyond.words).first(words);
   }
 
-  /// `use` is that of the outermost frame.
+  /// Replaces the chain by the walked frames. `use` is how the outermost frame's rule uses fp.
   UnwindOutcome replace_chain(ChainEnd end, FramePointerUse use,
                               std::span<const StackWord> words_of_end = {}) noexcept {
     chain_.begin_at(end, words_of_end);

@@ -14,24 +14,24 @@
 
 namespace alloctap {
 
-/// A process-wide registry of fiber stacks, so that captures on them can cache frames. Static;
-/// memory from the arena. Thread-safe and fork-safe. `find` runs inside malloc; call `add` and
-/// `remove` outside hooks only.
+/// A process-wide registry of fiber stacks, so that captures on them can cache frames. All members
+/// are static; entries are allocated in the arena. Thread-safe and fork-safe. `find` runs inside
+/// malloc; call `add` and `remove` outside hooks only.
 class Fibers {
  public:
   /// Registers a stack. Returns a handle that is unique in this process, or nullptr if out of
-  /// memory: captures on that fiber are then slow.
+  /// memory. Captures on an unregistered stack are slow.
   [[nodiscard]] static void* add(const void* stack, std::size_t bytes) noexcept;
 
-  /// Unregisters the handle `added`. Precondition: no capture runs on its stack. Does nothing if
-  /// `added` was removed before, or was added by another copy of this library.
+  /// Unregisters the stack of handle `added`. Precondition: no capture runs on that stack. Does
+  /// nothing if `added` was removed before, or was added by another copy of this library.
   static void remove(void* added) noexcept;
 
   /// Returns the registered stack that contains `address`, or nullptr. Runs inside malloc.
   [[nodiscard]] static StackChain* find(std::uintptr_t address) noexcept;
 
-  /// Returns a counter that `add` and `remove` increment; results of `find` are valid while it is
-  /// unchanged.
+  /// Returns a counter that `add` and `remove` increment. A result of `find` is valid while the
+  /// counter is unchanged.
   [[nodiscard]] static std::uint64_t version() noexcept {
     return version_.load(std::memory_order_acquire);
   }
@@ -47,7 +47,7 @@ class Fibers {
   struct Fiber : Hook<ByLowestAddress>, Hook<ByNumber> {
     StackChain chain;
     std::uintptr_t number = 0;
-    /// Whether this fiber is the one in `fibers_` for its lowest address.
+    /// Whether `fibers_` contains this fiber: false if another one has its lowest address.
     bool is_first = false;
   };
 
@@ -78,8 +78,8 @@ class Fibers {
                                     boost::intrusive::base_hook<Hook<Order>>,
                                     boost::intrusive::constant_time_size<false>>;
 
-  /// Makes handles differ between copies of this library in one process, as alloctap-run's and the
-  /// program's.
+  /// Returns an address, so that handles differ between copies of this library in one process, such
+  /// as alloctap-run's and the program's.
   static std::uintptr_t first_number() noexcept { return reinterpret_cast<std::uintptr_t>(&lock_); }
 
   static inline constinit FutexLock lock_;
@@ -91,7 +91,7 @@ class Fibers {
 
 }  // namespace alloctap
 
-/// The fiber functions of annotate.h.
+/// The fiber functions that annotate.h calls.
 extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_fiber_functions alloctap_fibers{
     .size = sizeof(alloctap_fiber_functions),
     .add = &alloctap::Fibers::add,

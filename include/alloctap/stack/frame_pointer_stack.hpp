@@ -21,7 +21,7 @@ struct CallerAlone {
   }
 };
 
-/// Unwind rules that follow the frame record at the frame pointer, for all code.
+/// The `Rules` of a `ChainCapture` that follows frame pointers in all code.
 class FramePointerRules {
  public:
   using Fallback = CallerAlone;
@@ -31,15 +31,15 @@ class FramePointerRules {
   FramePointerRules(const Cache&, std::uint64_t) noexcept {}
 
   [[nodiscard]] static std::uint64_t current_epoch() noexcept { return 0; }
-  /// Ends the walk at frame pointer 0, which the ABI sets in the outermost frame.
+  /// Returns `kOutermost` for frame pointer 0, which the ABI prescribes for the outermost frame.
   [[nodiscard]] static UnwindRule find(const UnwindFrame& frame) noexcept {
     return frame.fp == 0 ? UnwindRule{.kind = UnwindRule::Kind::kOutermost} : kRecord;
   }
 
-  /// Never needed, because `find` has a rule for all code.
+  /// Never called, because `find` has a rule for all code.
   [[nodiscard]] static bool is_code(std::uintptr_t) noexcept { return false; }
 
-  /// The unwind table row of code that keeps a frame pointer.
+  /// The rule of code that keeps a frame pointer: CFA = fp + the size of the frame record.
   static constexpr UnwindRule kRecord{.cfa_offset = sizeof(arch::FrameRecord),
                                       .fp_slot = -2,
                                       .return_slot = -1,
@@ -49,8 +49,8 @@ class FramePointerRules {
 /// A frame-pointer unwinder with the frame cache of `UnwindTableStack`. Choose it for code without
 /// unwind tables. The program and the libraries on its stacks must be built with
 /// -fno-omit-frame-pointer; frames of other code are missing. The capture counts as failed if the
-/// innermost function is known to keep no frame pointer. A frame missing further out cannot be
-/// detected.
+/// unwind table says that the innermost function keeps no frame pointer. A frame that is missing
+/// further out cannot be detected.
 struct FramePointerStack {
   static constexpr std::string_view name = "frame-pointer";
 

@@ -1,4 +1,5 @@
-/// Captured stacks identified by a hash, and the capture concepts that compute it without frames.
+/// Captured stacks identified by a hash, and concepts of captures that compute the hash without
+/// copying frames.
 #pragma once
 
 #include <concepts>
@@ -14,9 +15,9 @@ namespace alloctap {
 struct IdentifiedStack {
   StackHash hash;
   CapturedStack stack;
-  /// A slot in which the caller stores its id of this stack. When the stack recurs, the slot holds
-  /// that id or another stack's, so check it. nullptr if the policy caches no stacks. Valid until
-  /// the thread's next capture.
+  /// Points at a cache slot in which the caller stores its id of this stack. When the stack recurs,
+  /// the slot holds that id or another stack's id, so the caller must check the id. nullptr if the
+  /// policy caches no stacks. Valid until the thread's next capture.
   std::uint32_t* place = nullptr;
 };
 
@@ -30,8 +31,9 @@ struct RememberedStack {
 
 /// A capture that can hash a stack without copying its frames. `identify` captures at most
 /// `max_frames` and returns the hash that `hash_frames` would. `identified_frames` then returns the
-/// frames, leaf first, valid until the thread's next capture. It returns an empty span if they can
-/// no longer be determined. Both run inside malloc on the thread that owns `thread`.
+/// frames, leaf first, valid until the thread's next capture. If the frames can no longer be
+/// determined, `identified_frames` returns an empty span. Both run inside malloc on the thread that
+/// owns `thread`.
 template <class S>
 concept IdentifyingStackCapture =
     StackCapture<S> && requires(ThreadState& thread, const CallOrigin& origin,
@@ -43,9 +45,9 @@ concept IdentifyingStackCapture =
     };
 
 /// An identifying capture split into an inlined fast path and a slow path. `recall` returns the
-/// stack if it is the one predicted from the thread's cache, else nullptr. It changes only the
-/// prediction. Its result is valid until the thread's next capture. `identify_uncached` completes
-/// `identify`, given the result of `recall`.
+/// stack that the thread's cache predicted if it is the current one; otherwise nullptr. `recall`
+/// changes only the prediction. The result is valid until the thread's next capture.
+/// `identify_uncached` completes `identify`, given the result of `recall`.
 template <class S>
 concept RecallingStackCapture =
     IdentifyingStackCapture<S> && requires(ThreadState& thread, const CallOrigin& origin,
@@ -56,7 +58,7 @@ concept RecallingStackCapture =
       } noexcept -> std::same_as<IdentifiedStack>;
     };
 
-/// Captures with `S`; hashes the frames if `S` does not supply the hash.
+/// Captures the calling stack with `S`. Hashes the captured frames if `S` does not supply the hash.
 template <StackCapture S>
 [[nodiscard]] ALLOCTAP_ALWAYS_INLINE IdentifiedStack
 identify_stack(ThreadState& thread, const CallOrigin& origin, std::uint32_t max_frames) noexcept {

@@ -5,8 +5,8 @@
 
 namespace alloctap {
 
-/// The cheapest policy: records only the caller of the hooked function. Enough to distinguish
-/// allocation sites that call the allocator without a wrapper.
+/// The cheapest policy: records only the caller of the hooked function. Suffices if allocation
+/// sites call the allocator directly, not through a wrapper function.
 struct NoStack {
   static constexpr std::string_view name = "none";
 

@@ -13,10 +13,11 @@
 
 namespace alloctap {
 
-/// Returns the caller's stack pointer, given the end of the callee's frame record and the caller's
-/// `rule`. If a record may lie anywhere in its frame, it is computed from the caller's own record
-/// at `caller_fp`. Returns 0 if `rule` does not have that record's distance from the CFA. If `rule`
-/// does not use the stack pointer, any address below the true one suffices.
+/// Returns the caller's stack pointer for a step by `rule`, the caller's unwind rule. The result is
+/// `record_end`, the end of the callee's frame record, if the ABI ends frames with their records.
+/// Otherwise the result is computed from the caller's record at `caller_fp`. Returns 0 if `rule`
+/// lacks that record's distance from the CFA. If `rule` does not read the stack pointer, returns
+/// `record_end`, which is at most the true value.
 inline std::uintptr_t stack_pointer_beyond(std::uintptr_t record_end, std::uintptr_t caller_fp,
                                            const UnwindRule& rule) noexcept {
   const bool asks_for_it = rule.kind != UnwindRule::Kind::kNone &&
@@ -29,10 +30,10 @@ inline std::uintptr_t stack_pointer_beyond(std::uintptr_t record_end, std::uintp
 }
 
 /// Steps from `frame`, which has no unwind rule, by the frame record at its frame pointer. Returns
-/// `kNoTable` unless `frame` is in code and the record is plausible. That means: aligned, between
-/// `frame` and `high` (the stack's end), a return address in code, a caller further out. Records
-/// the words read in either case. Code of JIT compilers, and code built without tables, has such
-/// frames. Runs inside malloc.
+/// `kNoTable` unless `frame` is in code and the record is plausible. A plausible record is aligned,
+/// lies between `frame.sp` and `high` (the stack's end), has a return address in code, and leads
+/// further out. Stores the words read in `caller`, whatever the result is. Needed for JIT-compiled
+/// code and code built without unwind tables. Runs inside malloc.
 template <class Rules, class Memory>
 ALLOCTAP_NOINLINE UnwindOutcome step_by_record(const UnwindFrame& frame, NotedFrame& caller,
                                                std::uintptr_t high, const Rules& rules,

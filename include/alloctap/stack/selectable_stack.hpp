@@ -14,9 +14,9 @@
 
 namespace alloctap {
 
-/// Captures with `First` until `select` chooses one of `Others`. Use it in tools with a
-/// command-line option. Costs an indirect call, except for stacks that `First` recalls. One
-/// selection per list of types and process.
+/// A capture policy that uses `First` until `select` chooses one of `Others`. Use it in tools with
+/// a command-line option for the policy. A capture costs an indirect call, unless `First::recall`
+/// finds the stack. The selection is static: all users of one list of types share it.
 template <StackCapture First, StackCapture... Others>
 struct SelectableStack {
   static constexpr std::string_view name = "selectable";
@@ -31,7 +31,7 @@ struct SelectableStack {
     return kIdentifications[selected_.load(std::memory_order_relaxed)](thread, origin, max_frames);
   }
 
-  /// Recalls with `First` if it is selected; otherwise returns nullptr.
+  /// Calls `First::recall` if `First` is selected; otherwise returns nullptr.
   ALLOCTAP_ALWAYS_INLINE static RememberedStack* recall(ThreadState& thread,
                                                         const CallOrigin& origin,
                                                         std::uint32_t max_frames) noexcept
@@ -67,7 +67,7 @@ struct SelectableStack {
     (forget<Others>(), ...);
   }
 
-  /// Selects the policy named `wanted`. Returns false, without a change, if no policy has that
+  /// Selects the policy named `wanted`. Returns false and changes nothing if no policy has that
   /// name.
   [[nodiscard]] static bool select(std::string_view wanted) noexcept {
     for (std::size_t i = 0; i < kNames.size(); ++i) {
@@ -78,7 +78,6 @@ struct SelectableStack {
     return false;
   }
 
-  /// Returns the name of the selected policy.
   [[nodiscard]] static std::string_view selected() noexcept {
     return kNames[selected_.load(std::memory_order_relaxed)];
   }
@@ -102,7 +101,7 @@ struct SelectableStack {
 
   static constexpr std::size_t kCount = 1 + sizeof...(Others);
   static constexpr std::array<Capture, kCount> kCaptures{&First::capture, &Others::capture...};
-  /// Skips `identify_stack` if `Choice` supplies `identify`.
+  /// Returns `Choice::identify` if it exists; otherwise `identify_stack`, which hashes the frames.
   template <class Choice>
   static constexpr Identify identification_of() noexcept {
     if constexpr (IdentifyingStackCapture<Choice>) {

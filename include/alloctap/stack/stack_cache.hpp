@@ -19,20 +19,22 @@
 namespace alloctap {
 
 /// A checksum over up to `kMaxWords` stack words, with their offsets. Takes about 3 bytes per word
-/// instead of the 16 of a `StackWord`. A thread has hundreds of them and validates one per
-/// allocation, so its size is cache footprint taken from the program.
+/// instead of the 16 of a `StackWord`. Size matters, because a thread has hundreds of checksums and
+/// validates one per allocation, which displaces the program's data from the processor's caches.
 ///
-/// A digest has 64 bits for 8 words. An accidental change goes unseen in about one case of 2^60,
-/// which is as reliable as a stack's hash. Changes that cancel out must be crafted: one word by a
-/// small multiple of 4 GiB, its neighbour by as few bytes. Products carry upwards only, so
-/// differences in the highest bits alone may go unseen; no address of a program has such bits.
+/// Every 8 words have a 64-bit digest. An accidental change is missed with a probability of about
+/// 2^-60, similar to a collision of stack hashes. Two changes cancel out only if crafted: one word
+/// changes by k times 4 GiB and its neighbour by k bytes, for a small k. Multiplication carries
+/// upwards only, so a change of the highest bits alone may be missed, but addresses of a program do
+/// not use the highest bits.
 ///
 /// An all-zero object has no words. Not thread-safe. Runs inside malloc.
 template <std::size_t kMaxWords>
 class StackChecksum {
  public:
-  /// Replaces the checksum. `words` are outermost first, all at or above `sp`. Returns false if
-  /// there are too many, or one is more than 512 KiB above `sp`; `matches` is then meaningless.
+  /// Computes the checksum. `words` are outermost first, all at or above `sp`. Returns false if
+  /// there are more than `kMaxWords`, or if a word is more than 512 KiB above `sp`. Results of
+  /// `matches` are then meaningless.
   [[nodiscard]] ALLOCTAP_NOINLINE bool take(std::span<const StackWord> words,
                                             std::uintptr_t sp) noexcept {
     count_ = 0;
@@ -52,14 +54,14 @@ class StackChecksum {
     return furthest <= kFurthest;
   }
 
-  /// Returns whether `take` can succeed, judged by an outermost word. For callers that would
-  /// otherwise overwrite another checksum.
+  /// Returns whether `word`, the outermost one, is near enough to `sp` for `take`. Check this
+  /// first, because a failed `take` overwrites the old checksum.
   [[nodiscard]] static bool reaches(const StackWord& word, std::uintptr_t sp) noexcept {
     return (word.address - sp) / kWord <= kFurthest;
   }
 
-  /// Returns whether the words hold their old values, on the stack with the stack pointer `sp` that
-  /// `take` got. Precondition: all words lie in live stack.
+  /// Returns whether all words have the values that `take` read. `sp` is the one passed to `take`.
+  /// Precondition: all words lie in live stack.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool matches(std::uintptr_t sp) const noexcept {
     const Block* const end = blocks_.data() + count_;
     // The innermost block first, because its words change first.
@@ -72,14 +74,14 @@ class StackChecksum {
  private:
   static constexpr std::size_t kWord = sizeof(std::uintptr_t);
   static constexpr std::size_t kWordsAtOnce = 8;
-  /// Odd, so that multiplication is invertible; derived from the golden ratio, so that it mixes all
-  /// bits.
+  /// Odd, so that multiplication by it is invertible. Derived from the golden ratio, so that the
+  /// product mixes all bits.
   static constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15;
 
   static constexpr std::uintptr_t kFurthest = UINT16_MAX;
 
   struct Block {
-    /// Returns the bitwise or of all offsets, in words above the stack pointer.
+    /// Stores the offsets and the digest. Returns the bitwise or of the offsets, in words.
     std::uintptr_t take(const StackWord* words, std::uintptr_t sp) noexcept {
       std::uintptr_t bits = 0;
       for (std::size_t i = 0; i < kWordsAtOnce; ++i) {
@@ -91,10 +93,10 @@ class StackChecksum {
       return bits;
     }
 
-    /// Hashes with one multiplication per two words, because multiplications dominate. One of the
-    /// two is rotated, so that the significant bits of addresses do not overlap. Two independent
-    /// halves shorten the dependency chain. Unrolled by hand: GCC's loop takes twice the
-    /// instructions.
+    /// Hashes the current words. One multiplication per two words, because multiplications dominate
+    /// the time. One of the two is rotated, so that the significant bits of addresses do not
+    /// overlap. Two independent halves shorten the dependency chain. Unrolled by hand, because
+    /// GCC's loop takes twice the instructions.
     [[nodiscard]] ALLOCTAP_ALWAYS_INLINE std::uint64_t digest_now(
         std::uintptr_t sp) const noexcept {
       std::uint64_t inner = two(0, sp) * kFactor;
@@ -119,24 +121,25 @@ class StackChecksum {
   std::array<Block, (kMaxWords + kWordsAtOnce - 1) / kWordsAtOnce> blocks_{};
 };
 
-/// A cache of recurring stacks, keyed by their innermost frame. A `CachedFrameChain` has only the
-/// last stack; a loop that allocates at several sites alternates among several. A stack is
-/// validated as a chain is (see `cached_frame_chain.hpp`): its innermost frame and the checksum of
-/// all its words must match. A frame has several entries, because one function often allocates for
-/// several callers by turns. A stack is admitted only if it recurs within `kNewcomers` unknown
-/// ones. So a program whose stacks all differ pays a few comparisons but no copies, and known
-/// stacks are not evicted. Belongs to one thread; runs inside malloc.
+/// A cache of recurring stacks, keyed by their innermost frame. It exists because a
+/// `CachedFrameChain` has only the last stack, but a loop that allocates at several sites
+/// alternates among stacks. A stack is valid if its innermost frame and the checksum of all its
+/// words match (see `cached_frame_chain.hpp`). Several entries may have one innermost frame,
+/// because a function often allocates for several callers by turns. A stack is admitted only if it
+/// recurs among the last `kNewcomers` unknown stacks of its set. So stacks that never recur cost a
+/// few comparisons but no copies, and evict no cached stack. Belongs to one thread; runs inside
+/// malloc.
 class StackCache {
  public:
   /// Stacks with more words, or with words more than 512 KiB apart, are not cached.
   static constexpr std::size_t kMaxWords = 160;
-  /// Entries per set, which the frames with one hash share.
+  /// Entries per set. All innermost frames with one hash share a set.
   static constexpr std::size_t kStacks = 8;
-  /// Unknown stacks remembered per set; one that recurs meanwhile is admitted.
+  /// Unknown stacks remembered per set. A remembered stack that recurs is admitted.
   static constexpr std::size_t kNewcomers = 8;
 
-  /// Returns the stack with the innermost frame `leaf` if it is the one predicted and still valid;
-  /// otherwise nullptr. The inlined fast path of every allocation.
+  /// Returns the predicted stack if its innermost frame is `leaf` and it is still valid; otherwise
+  /// nullptr. Inlined into every allocation.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE RememberedStack* find_expected(
       const UnwindFrame& leaf, std::uint64_t serial) noexcept {
     if (sets_ == nullptr) return nullptr;
@@ -167,7 +170,7 @@ class StackCache {
     return nullptr;
   }
 
-  /// Offers a whole stack, with the innermost frame `leaf`, for admission.
+  /// Offers the stack of `chain`, whose innermost frame is `leaf`, for admission.
   void learn(const UnwindFrame& leaf, std::uint64_t serial,
              const CachedFrameChain& chain) noexcept {
     const std::span<const StackWord> words = chain.words();
@@ -197,7 +200,7 @@ class StackCache {
       return same && words.matches(frame.sp);
     }
 
-    /// Replaces the entry by the stack in `chain`; empties it if the words are too far apart.
+    /// Stores the stack of `chain` in this entry. Empties the entry if the words are too far apart.
     ALLOCTAP_NOINLINE void keep(const UnwindFrame& frame, std::uint64_t number,
                                 const CachedFrameChain& chain) noexcept {
       const std::size_t innermost = chain.size() - 1;
@@ -213,16 +216,16 @@ class StackCache {
     }
 
     UnwindFrame leaf;
-    /// The `StackChain::serial`: identifies the stack and its rules.
+    /// The `StackChain::serial`, which identifies the memory range and the unwind rules.
     std::uint64_t serial = 0;
     bool pointer_matters = false;
-    /// `Set::line_of` the predicted next entry, which last followed this one; initially this entry.
-    /// So repeated stacks are predicted, and so are stacks that alternate.
+    /// `Set::line_of` of the predicted next entry: the one found after this entry last time,
+    /// initially this entry. So repeated stacks and alternating stacks are predicted.
     std::uint8_t follower = 0;
     Fingerprint words;
   };
 
-  /// Eight one-byte tags compared in one 64-bit operation (SWAR).
+  /// Eight one-byte tags, all compared at once by 64-bit operations (SWAR).
   class Tags {
    public:
     void set(std::uint8_t i, std::uint8_t tag) noexcept {
@@ -247,8 +250,8 @@ class StackCache {
   using TwoWords = std::uint64_t ALLOCTAP_VECTOR_OF(sizeof(Hashes));
 
   struct Set {
-    /// Returns whether an unknown stack with the hash bits `hash` came recently, and remembers it.
-    /// A collision is harmless: no memory is read by it.
+    /// Returns whether a stack with the hash bits `hash` was offered recently; if not, remembers
+    /// `hash`. A collision is harmless, because it only admits a stack early.
     [[nodiscard]] bool has_come(std::uint16_t hash) noexcept {
       const auto same = reinterpret_cast<TwoWords>(newcomers == hash);
       if ((same[0] | same[1]) != 0) return true;
@@ -262,8 +265,8 @@ class StackCache {
       expected = entry.follower;
     }
 
-    /// Convert between an entry and its offset in cache lines. An offset takes a shift to apply, an
-    /// index a multiplication.
+    /// Convert between an entry and its offset in cache lines. Offsets are faster than indexes: a
+    /// shift instead of a multiplication.
     [[nodiscard]] std::uint8_t line_of(const Entry& entry) const noexcept {
       const auto number = static_cast<std::size_t>(&entry - entries.data());
       return static_cast<std::uint8_t>(number * kLinesOfEntry);
@@ -278,10 +281,10 @@ class StackCache {
     /// Hash bits of each entry's innermost frame, to skip most entries that differ.
     Tags tags;
     Hashes newcomers;
-    /// The next slots to replace, round robin.
+    /// The next slots of `newcomers` and `entries` to replace, round robin.
     std::uint32_t next_newcomer;
     std::uint32_t next_entry;
-    /// `line_of` the entry found or admitted last, and of the one predicted next.
+    /// `line_of` of the entry found or admitted last, and `line_of` of the predicted next one.
     std::uint8_t latest;
     std::uint8_t expected;
     std::array<Entry, kStacks> entries;
@@ -300,7 +303,7 @@ class StackCache {
 
   [[nodiscard]] bool make_room() noexcept { return sets_ != nullptr || allocate(); }
 
-  /// Allocates zeroed pages; zeros match no frame.
+  /// Allocates zeroed pages. A zeroed entry matches no frame.
   ALLOCTAP_NOINLINE bool allocate() noexcept {
     static_assert(kBytes > Arena::kLargestBlock);
     sets_ = static_cast<Set*>(Arena::allocate(kBytes));

@@ -22,23 +22,23 @@ struct CapturedStack {
   bool truncated = false;
   /// The walk ended before the outermost frame.
   bool failed = false;
-  /// Some frames of code without unwind tables were unwound by frame records.
+  /// Some frames have no unwind table and were unwound by frame records.
   bool by_records = false;
   /// Padding to a whole word.
   bool unused = false;
 
-  /// Returns whether the stack is complete and found by unwind tables alone. One comparison,
-  /// because every call does it.
+  /// Returns whether the stack is complete and was found by unwind tables alone. The check is one
+  /// comparison, because every recorded call makes it.
   [[nodiscard]] bool is_whole() const noexcept {
     return std::bit_cast<std::array<std::uint32_t, 2>>(*this)[1] == 0;
   }
 };
 
 /// A policy that writes the return addresses of the callers to `frames`, leaf first. Frame 0 is
-/// `origin.caller`, or the first frame outside `origin.allocator`; the tracker's frames are left
-/// out. If a signal interrupted a frame, its pc is stored plus one, so that "minus one" finds the
-/// instruction in every frame. Runs inside malloc on the thread that owns `thread`. `frames` is
-/// never empty.
+/// `origin.caller` or, if `origin.allocator` is set, the first frame outside the allocator. Frames
+/// of the tracker are omitted. The pc of a frame that a signal interrupted is stored plus 1, so
+/// that `pc - 1` is in the executing instruction of every frame. Runs inside malloc on the thread
+/// that owns `thread`. Precondition: `frames` is not empty.
 template <class S>
 concept StackCapture =
     requires(ThreadState& thread, const CallOrigin& origin, std::span<std::uintptr_t> frames) {

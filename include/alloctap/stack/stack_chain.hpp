@@ -15,14 +15,14 @@ namespace alloctap {
 struct StackChain {
   os::StackBounds bounds;
   CachedFrameChain chain;
-  /// Identify the unwind rules of the chain, and their epoch.
+  /// Identify the unwind rules that found the cached frames, and the epoch of the rules.
   const void* rules = nullptr;
   std::uint64_t epoch = 0;
-  /// Unique to this stack, its rules and its epoch; changes with each of them.
+  /// A number unique in the process, which changes when the stack, the rules or the epoch does.
   std::uint64_t serial = 0;
 
-  /// Gives the chain room for `frames` frames by `wanted_rules`; empties it if it was not prepared
-  /// so. Returns false if out of memory.
+  /// Reserves room for `frames` frames. Empties the chain if it was too small, or if its frames
+  /// were found by other rules or in another epoch. Returns false if out of memory.
   [[nodiscard]] bool prepare(std::size_t frames, const void* wanted_rules,
                              std::uint64_t wanted_epoch) noexcept {
     return is_prepared(frames, wanted_rules, wanted_epoch) ||
@@ -36,7 +36,7 @@ struct StackChain {
     return chain.capacity() >= frames && rules == wanted_rules && epoch == wanted_epoch;
   }
 
-  /// Switches to another stack and empties the chain.
+  /// Sets the bounds to those of another stack, and empties the chain.
   void move_to(const os::StackBounds& stack) noexcept;
 
  private:

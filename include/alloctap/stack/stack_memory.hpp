@@ -1,4 +1,5 @@
-/// Readers of stack words: one fast within known bounds, one safe for any address.
+/// Readers of stack words: `LiveStack` is fast within known bounds, `CopiedStack` is safe for any
+/// address.
 #pragma once
 
 #include <array>
@@ -13,8 +14,8 @@
 
 namespace alloctap {
 
-/// Loads a word. Precondition: `address` is readable. Not sanitized: stacks contain poisoned red
-/// zones.
+/// Loads a word. Precondition: `address` is readable. Sanitizers are disabled, because stacks
+/// contain poisoned red zones.
 ALLOCTAP_NO_SANITIZE inline std::uintptr_t load_word(std::uintptr_t address) noexcept {
   std::uintptr_t word = 0;
   std::memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
@@ -38,10 +39,10 @@ class LiveStack {
     return true;
   }
 
-  /// Reads the two words that determine the caller of a frame, whose stack pointer is `sp`.
-  /// `pc_place` and `fp_place` are their addresses. Returns false if `cfa`, the caller's stack
-  /// pointer, is not further out, or a word is not readable. If return addresses end frames, both
-  /// words lie below `cfa` and are aligned as it is.
+  /// Loads the return address at `pc_place` and the caller's frame pointer at `fp_place`. `sp` is
+  /// the callee's stack pointer, `cfa` the caller's. Returns false if `cfa` is not further out, or
+  /// a word is unaligned or outside the live stack. If return addresses end frames, both words lie
+  /// below `cfa` and have its alignment, so fewer checks suffice.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool read_caller(std::uintptr_t sp, std::uintptr_t cfa,
                                                         std::uintptr_t pc_place,
                                                         std::uintptr_t fp_place, std::uintptr_t& pc,
@@ -62,7 +63,7 @@ class LiveStack {
     return true;
   }
 
-  /// Returns whether no frame can have the stack pointer `sp`, because the stack ends there.
+  /// Returns whether `sp` is at or above the end of the stack, so that no frame can have it.
   [[nodiscard]] bool ends_at(std::uintptr_t sp) const noexcept { return sp >= high_; }
 
  private:
@@ -74,8 +75,8 @@ class LiveStack {
   std::uintptr_t high_;
 };
 
-/// A reader for stacks of unknown bounds. Copies memory through the system, so unmapped addresses
-/// fail safely. Copies a page at a time to save system calls.
+/// A reader for stacks of unknown bounds. Copies memory by system calls, which fail for unmapped
+/// addresses instead of faulting. Copies a page at a time to save system calls.
 class CopiedStack {
  public:
   [[nodiscard]] bool read(std::uintptr_t address, std::uintptr_t& word) noexcept {
@@ -100,11 +101,11 @@ class CopiedStack {
   }
   [[nodiscard]] static bool ends_at(std::uintptr_t) noexcept { return false; }
 
-  /// Discards the copied page, which the next capture must read again.
+  /// Discards the copied page. Call it before each capture, because the stack has changed.
   void forget() noexcept { bytes_ = 0; }
 
  private:
-  /// Divides every system's page size.
+  /// Divides every system's page size, so that a copy lies in one page.
   static constexpr std::uintptr_t kPage = 4096;
 
   std::uintptr_t page_ = 0;

@@ -10,13 +10,13 @@
 
 namespace alloctap {
 
-/// Storage of stacks that are deduplicated by their outer frames. A stack is cut every
-/// `kPartFrames` frames, counted from the outermost, and each part outside a cut is stored once. So
-/// a stack costs its new parts and up to `kPartFrames` frames. Parts are found by the hash of all
-/// frames up to them, like stacks.
+/// Storage that deduplicates the outer frames of stacks. A stack is split into parts of
+/// `kPartFrames` frames, counted from the outermost. Stacks with equal outer frames share the parts
+/// for them. So a new stack takes memory for its new parts and up to `kPartFrames` frames. A part
+/// is found by the hash of its frames and all frames outside it.
 ///
-/// Not thread-safe, but any thread may read the results. Runs inside malloc. Constant-initialized,
-/// never destroyed; never frees a stack.
+/// Not thread-safe, but any thread may read stored entries, because they are immutable. Runs inside
+/// malloc. Constant-initialized, never destroyed; never frees a stack.
 class StackStorage {
  public:
   static constexpr std::size_t kPartFrames = StackTableEntry::kPartFrames;
@@ -31,13 +31,13 @@ class StackStorage {
                                             std::span<const std::uintptr_t> frames,
                                             StackOwner owner = {}) noexcept;
 
-  /// Stores the frames of `stack` under another hash. Returns nullptr if out of memory.
+  /// Stores a copy of `stack` with another hash. Returns nullptr if out of memory.
   [[nodiscard]] const StackTableEntry* keep_under(const StackHash& hash,
                                                   const StackTableEntry& stack) noexcept;
 
  private:
-  /// A part pointer with 16 hash bits in the upper bits, which addresses do not use. Most
-  /// mismatches are found without a dereference.
+  /// A pointer to a part, tagged with 16 bits of the part's hash in the upper bits, which addresses
+  /// do not use. The tag reveals most mismatches without a dereference.
   class PartPointer {
    public:
     PartPointer() noexcept = default;
@@ -45,7 +45,7 @@ class StackStorage {
         : bits_(reinterpret_cast<std::uintptr_t>(part) | tag_of(part->hash)) {}
 
     [[nodiscard]] bool empty() const noexcept { return bits_ == 0; }
-    /// Returns nullptr if empty.
+    /// Returns the part, or nullptr if this pointer is empty.
     [[nodiscard]] const StackTableEntry* get() const noexcept {
       return reinterpret_cast<const StackTableEntry*>(bits_ & kAddress);
     }
@@ -66,25 +66,27 @@ class StackStorage {
   static constexpr std::size_t kLargeChunk = 2 * 1024 * 1024;
   static constexpr std::size_t kFirstCapacity = 512;
 
-  /// A cut of the last stack stored, and the part just outside it.
+  /// A boundary between two parts of the last stack stored, and the part outside that boundary.
   struct Cut {
-    /// Covers all frames outside the cut.
+    /// The hash of all frames outside the boundary.
     StackHash hash;
     const StackTableEntry* part;
   };
 
   bool make_room_for_cuts(std::size_t count) noexcept;
 
-  /// Returns how many of the outermost `cuts` parts equal those of the last stack: consecutive
-  /// stacks mostly share them. Saves hashing, whose multiplications form a chain, and look-ups.
+  /// Returns how many of the outermost `cuts` parts equal those of the last stack. Consecutive
+  /// stacks share most parts, so this saves look-ups and hashing, whose multiplications form a
+  /// dependency chain.
   [[nodiscard]] std::size_t parts_as_before(std::span<const std::uintptr_t> frames,
                                             std::size_t cuts) const noexcept;
 
-  /// Hashes the cuts from `same` on. Prefetches their table slots, which are seldom cached.
+  /// Computes the hashes of the cuts from number `same` on. Prefetches their slots in `parts_`,
+  /// because the slots are seldom in the processor's cache.
   void hash_parts(std::span<const std::uintptr_t> frames, std::size_t same,
                   std::size_t cuts) noexcept;
 
-  /// Stores the parts for the next call; `innermost` is the part of the last of `cuts`.
+  /// Stores the parts in `cuts_` for the next call. `innermost` is the innermost part.
   void remember_parts(const StackTableEntry* innermost, std::size_t cuts) noexcept;
 
   [[nodiscard]] const StackTableEntry* find_part(const StackHash& hash) const noexcept {
@@ -95,20 +97,20 @@ class StackStorage {
   const StackTableEntry* add_part(const StackHash& hash, std::span<const std::uintptr_t> frames,
                                   const StackTableEntry* outer) noexcept;
 
-  /// Returns the slot of the part with that hash, or the empty slot for it.
+  /// Returns the slot of the part with hash `hash`, or the empty slot in which to store it.
   static PartPointer* place_of(PartPointer* parts, std::size_t capacity,
                                const StackHash& hash) noexcept;
 
   bool grow() noexcept;
 
-  /// Stores the frames of `frames` that `outer` does not have.
+  /// Stores an entry for the innermost of `frames`, those that `outer` does not contain.
   const StackTableEntry* store(const StackHash& hash, std::span<const std::uintptr_t> frames,
                                const StackTableEntry* outer, StackOwner owner = {}) noexcept;
 
   /// Allocates an entry, followed by room for `own` frames.
   StackTableEntry* make_room_for(std::size_t own) noexcept;
 
-  /// Starts with small chunks, because most programs fill few.
+  /// Allocates the next chunk. The first ones are small, because most programs fill few.
   bool begin_chunk() noexcept;
 
   PartPointer* parts_ = nullptr;
@@ -119,7 +121,7 @@ class StackStorage {
   std::size_t small_chunks_ = 0;
   Cut* cuts_ = nullptr;
   std::size_t cut_capacity_ = 0;
-  /// How many elements of `cuts_` describe the last stack.
+  /// The number of elements of `cuts_` that describe the last stack.
   std::size_t cuts_before_ = 0;
 };
 

@@ -15,9 +15,9 @@
 
 namespace alloctap {
 
-/// The id of stacks that could not be stored; it has no frames.
+/// The id of all stacks that could not be stored. This id has no frames.
 inline constexpr StackId kUnknownStack = 1;
-/// The id of calls whose stack was not captured, by the sampling policy's choice; it has no frames.
+/// The id of calls whose stack the sampling policy chose not to capture. This id has no frames.
 inline constexpr StackId kStackNotTaken = 2;
 /// The first id of a stack with frames.
 inline constexpr StackId kFirstStack = 3;
@@ -31,14 +31,15 @@ class StackTable {
   StackTable(const StackTable&) = delete;
   StackTable& operator=(const StackTable&) = delete;
 
-  /// Returns the id of the stack with that hash, or `kNoStackId` if it is new.
+  /// Returns the id of the stack with hash `hash`, or `kNoStackId` if the table has no such stack.
   [[nodiscard]] StackId find(const StackHash& hash) const noexcept {
     return find(buckets_.load(std::memory_order_acquire), hash);
   }
 
-  /// Returns the id of a stack, and inserts it if new. `frames` are leaf first; `hash` is theirs,
-  /// mixed with `owner`. Returns `kUnknownStack` if out of memory or ids. Also returns it if
-  /// `frames` is empty, unless `owner` is set and `hash` is that of no frames.
+  /// Returns the id of a stack, and inserts it if new. `frames` are leaf first; `hash` is the hash
+  /// of `frames`, mixed with `owner`. Returns `kUnknownStack` if out of memory or ids. Returns
+  /// `kUnknownStack` also if `frames` is empty, unless `owner` is set and `hash` is that of an
+  /// empty stack.
   [[nodiscard]] StackId intern(const StackHash& hash, std::span<const std::uintptr_t> frames,
                                StackOwner owner = {}) noexcept {
     const bool is_told = !owner.is_empty() && hash == StackHash{}.owned_by(owner);
@@ -52,7 +53,7 @@ class StackTable {
     return intern(hash_frames(frames).owned_by(owner), frames, owner);
   }
 
-  /// Inserts a stack, like `intern`, without the frames of the tracker's own code. `hash` covers
+  /// Inserts a stack as `intern` does, but omits the frames in the tracker's code. `hash` covers
   /// all `frames`. Precondition: the table does not have `hash`.
   [[nodiscard]] StackId intern_program(const StackHash& hash,
                                        std::span<const std::uintptr_t> frames,
@@ -65,23 +66,23 @@ class StackTable {
     return StackFrames(slot(id).load(std::memory_order_acquire));
   }
 
-  /// Returns the owner that `id` allocates for; empty if unknown.
+  /// Returns the owner of `id`; empty if `id` is unknown.
   [[nodiscard]] StackOwner owner(StackId id) const noexcept {
     if (id < kFirstStack || id >= end_id()) return {};
     return slot(id).load(std::memory_order_acquire)->owner;
   }
 
-  /// Hides `id` from look-ups, so that its frames get a new id: after an unload, its addresses may
-  /// mean other code. Its frames stay readable. Control plane only. Does nothing if out of memory.
+  /// Hides `id` from look-ups, so that an equal stack gets a new id. Needed after a module is
+  /// unloaded, because other code may be loaded at the addresses. The frames of `id` stay readable.
+  /// Control plane only. Does nothing if out of memory.
   void retire(StackId id) noexcept;
 
-  /// Returns whether `id` was retired.
   [[nodiscard]] bool is_retired(StackId id) const noexcept {
     return id >= kFirstStack && id < end_id() &&
            slot(id).load(std::memory_order_acquire)->hash == hash_of_retired(id);
   }
 
-  /// Returns one above the highest id in use; ids start at `kUnknownStack`.
+  /// Returns the highest assigned id plus 1; ids start at `kUnknownStack`.
   [[nodiscard]] StackId end_id() const noexcept {
     return kFirstStack + added_.load(std::memory_order_acquire);
   }
@@ -89,7 +90,7 @@ class StackTable {
  private:
   using Slot = std::atomic<const StackTableEntry*>;
 
-  /// An open-addressed hash table whose entries have an id and the upper half of the hash.
+  /// An open-addressed hash table. An entry consists of an id and the upper half of a stack's hash.
   struct Buckets {
     std::size_t mask;
     std::atomic<std::uint64_t>* entries;
@@ -123,12 +124,11 @@ class StackTable {
   StackId add(const StackHash& hash, std::span<const std::uintptr_t> frames,
               StackOwner owner) noexcept;
 
-  /// Allocates the slot of `id`, and keeps the load factor at most 3/4.
+  /// Allocates the slot of `id`; keeps the load factor at most 3/4. Returns false if out of memory.
   bool make_room(StackId id) noexcept;
 
-  /// Publishes a table of four times the size, to repeat its page faults less often. The old table
-  /// stays mapped for concurrent readers. All old ones together take at most a third of the new
-  /// one.
+  /// Publishes a table of four times the size, because each growth costs page faults. The old table
+  /// stays mapped for concurrent readers. Old tables together take up to a third of the new one.
   bool grow() noexcept;
 
   /// Allocates empty buckets, all zero. Returns nullptr if out of memory.
@@ -142,7 +142,7 @@ class StackTable {
 
   FutexLock lock_;
   std::atomic<Buckets*> buckets_{nullptr};
-  /// Initially 0, so that a static table is in .bss.
+  /// The number of stacks. Counts from 0, so that a static table is in .bss.
   std::atomic<StackId> added_{0};
   StackStorage storage_;
   ZeroedArray<std::atomic<Slot*>, kChunks> chunks_;

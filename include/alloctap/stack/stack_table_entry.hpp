@@ -10,17 +10,17 @@
 
 namespace alloctap {
 
-/// A header followed by the innermost frames of a stack, leaf first. The outer frames are those of
-/// `outer`, which other stacks share. Immutable.
+/// A header followed by the innermost frames of a stack, leaf first. The remaining frames are in
+/// `outer`, which other stacks may share. Immutable.
 struct StackTableEntry {
   StackHash hash;
   const StackTableEntry* outer = nullptr;
-  /// Empty for a part that stacks share.
+  /// Empty if this entry is a part that several stacks share, not a whole stack.
   StackOwner owner;
   /// The number of frames, including those of `outer`.
   std::uint32_t depth = 0;
 
-  /// Stacks are cut after every so many frames, counted from the outermost.
+  /// Stacks are split into parts of this many frames, counted from the outermost.
   static constexpr std::uint32_t kPartFrames = 8;
 
   /// Returns the number of frames stored in this entry.
@@ -33,8 +33,8 @@ struct StackTableEntry {
   }
 };
 
-/// A range over the frames of a stored stack, leaf first. Cheap to copy; valid as long as the
-/// table.
+/// A range over the frames of a stored stack, leaf first. Cheap to copy; valid while the table
+/// exists.
 class StackFrames {
  public:
   class Iterator {

@@ -14,8 +14,8 @@
 
 namespace alloctap {
 
-/// A thread's own stack, and the last other stack that it ran on. Belongs to one thread; runs
-/// inside malloc.
+/// A per-thread look-up of the stack that contains an address. It caches the thread's own stack and
+/// the last stack found. Belongs to one thread; runs inside malloc.
 class ThreadStacks {
  public:
   ThreadStacks() noexcept = default;
@@ -23,35 +23,35 @@ class ThreadStacks {
   ThreadStacks& operator=(const ThreadStacks&) = delete;
 
   /// Returns the thread's own stack or the registered fiber's stack that contains `address`.
-  /// Returns nullptr for others: a signal's stack, or an unregistered fiber's, whose memory may
-  /// vanish at any time.
+  /// Returns nullptr for other stacks (signal stacks, unregistered fibers), because their memory
+  /// may be unmapped at any time.
   [[nodiscard]] StackChain* find(const ThreadState& thread, std::uintptr_t address) noexcept {
     StackChain* const again = find_again(thread, address);
     return again != nullptr ? again : find_uncached(thread, address);
   }
 
-  /// Returns the last stack found if it contains `address`; otherwise nullptr.
+  /// Returns the stack that `find` returned last if it contains `address`; otherwise nullptr.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE StackChain* find_again(
       const ThreadState& thread, std::uintptr_t address) const noexcept {
     StackChain* const latest = find_latest(thread);
     return latest != nullptr && latest->bounds.contains(address) ? latest : nullptr;
   }
 
-  /// Returns the last stack found if it still exists; otherwise nullptr. For callers that check the
-  /// address otherwise.
+  /// Returns the stack that `find` returned last if it still exists; otherwise nullptr. The caller
+  /// must check that the stack contains its stack pointer.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE StackChain* find_latest(
       const ThreadState& thread) const noexcept {
     const bool known = generation_ == thread.generation && version_ == Fibers::version();
     return known && is_there(*current_) ? current_ : nullptr;
   }
 
-  /// Returns the mapping around an address for which `find` just returned nullptr. Empty if
-  /// unknown.
+  /// Returns the mapping that contains the address for which `find` just returned nullptr. The
+  /// range is empty if unknown.
   [[nodiscard]] const os::StackBounds& foreign_bounds() const noexcept { return foreign_; }
 
  private:
-  /// Returns whether `stack` is still valid. A Windows thread may leave its own stack for a
-  /// fiber's. If that stack is freed, another may reuse a part of the range, with a different end.
+  /// Returns whether `stack` still exists. A Windows thread may switch from its own stack to a
+  /// fiber's. If its own stack is then freed, a stack with another end may reuse the addresses.
   [[nodiscard]] bool is_there(const StackChain& stack) const noexcept {
     return !os::kThreadPointerFollowsStack || &stack != &own_ ||
            stack.bounds.high == os::thread_pointer();

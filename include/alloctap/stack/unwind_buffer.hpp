@@ -1,4 +1,4 @@
-/// A buffer of the frames that one capture walks before they join a chain.
+/// A buffer for the frames that a capture unwinds before it adds them to the frame cache.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace alloctap {
 
-/// Frames, leaf first, each with the stack words read to find it. Memory comes from the arena and
-/// is freed only by `release`. Belongs to one thread; runs inside malloc.
+/// An array of frames, leaf first, each with the stack words read to find it. Its memory comes from
+/// the arena and is freed only by `release`. Belongs to one thread; runs inside malloc.
 class UnwindBuffer {
  public:
   /// Allocates room for `frames` frames with indeterminate content. Returns false if out of memory.
@@ -24,11 +24,11 @@ class UnwindBuffer {
 
   [[nodiscard]] std::span<const NotedFrame> all() const noexcept { return {frames_, size_}; }
 
-  /// Clears the buffer and stores `leaf`, which has no stack words. Returns its slot; the outer
+  /// Clears the buffer and stores `leaf` without stack words. Returns the slot of `leaf`; outer
   /// frames follow it.
   NotedFrame& restart(const UnwindFrame& leaf) noexcept {
     size_ = 1;
-    // Stores by field: GCC then need not spill a leaf that is in registers.
+    // Stores field by field, because GCC would otherwise spill a leaf that is in registers.
     frames_[0].frame.pc = leaf.pc;
     frames_[0].frame.sp = leaf.sp;
     frames_[0].frame.fp = leaf.fp;
@@ -40,7 +40,7 @@ class UnwindBuffer {
   [[nodiscard]] NotedFrame& next() noexcept { return frames_[size_]; }
   void add() noexcept { ++size_; }
 
-  /// Appends all slots written up to `outermost`.
+  /// Appends all frames that were written to slots up to and including `outermost`.
   void add_up_to(const NotedFrame& outermost) noexcept {
     size_ = static_cast<std::size_t>(&outermost - frames_) + 1;
   }

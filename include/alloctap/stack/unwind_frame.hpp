@@ -7,14 +7,14 @@
 
 namespace alloctap {
 
-/// A stack frame: what `UnwindRule` needs to find the caller.
+/// A stack frame: the registers from which an `UnwindRule` finds the caller.
 struct UnwindFrame {
-  /// The return address. Plus one if a signal interrupted the function, so that `pc - 1` is in the
-  /// call or interrupted instruction in every frame.
+  /// The return address or, if a signal interrupted the function, the interrupted instruction's
+  /// address plus 1. So `pc - 1` is in the call or the interrupted instruction.
   std::uintptr_t pc = 0;
-  /// The stack pointer after the return.
+  /// The stack pointer after the callee has returned.
   std::uintptr_t sp = 0;
-  /// The frame pointer register after the return, whatever it is used for.
+  /// The frame pointer register after the callee has returned, even if it is used otherwise.
   std::uintptr_t fp = 0;
 
   [[nodiscard]] std::uintptr_t call_address() const noexcept { return pc - 1; }
@@ -27,17 +27,17 @@ struct StackWord {
   std::uintptr_t value = 0;
 };
 
-/// Maximum number of words read to find a frame; a signal frame has the most.
+/// Maximum number of words read to find a frame; a signal frame needs the most.
 inline constexpr std::size_t kMaxWordsOfFrame = 4;
 using FrameWords = std::array<StackWord, kMaxWordsOfFrame>;
 
 /// How the step from a frame to its caller uses the frame pointer.
 enum class FramePointerUse : std::uint8_t {
-  /// Reads it to find the caller.
+  /// The step reads fp to find the caller.
   kUsed,
-  /// Passes it to the caller unchanged.
+  /// The step only passes fp to the caller, unchanged.
   kPassedOn,
-  /// Ignores it: the caller's fp was saved elsewhere, or is not needed.
+  /// The step ignores fp, because the caller's fp is loaded from the stack or not needed.
   kIgnored,
 };
 

@@ -14,7 +14,7 @@ struct CallFrameRow;
 }
 
 /// An unwind rule that finds the caller from the stack pointer and the frame pointer alone. Nearly
-/// all rows of compiled code fit; `kNeedsTable` marks the others.
+/// all rows of compiled code fit in this struct. `kNeedsTable` marks the other rows.
 struct UnwindRule {
   enum class Kind : std::uint8_t {
     /// No rule: the code has no unwind table.
@@ -23,37 +23,39 @@ struct UnwindRule {
     kFromStackPointer,
     /// CFA = fp + cfa_offset.
     kFromFramePointer,
-    /// CFA = the word at fp + cfa_offset, and the caller's fp is at fp + 8 * fp_slot: functions
-    /// that realign their stack beyond the ABI's alignment.
+    /// CFA = the word at fp + cfa_offset, and the caller's fp is at fp + 8 * fp_slot. Used by
+    /// functions that align their stack more strictly than the ABI.
     kRealigned,
     /// The frame has no caller.
     kOutermost,
-    /// The table must be interpreted: an expression, another register, a signal frame. See
-    /// `unwind_step.hpp`.
+    /// The table must be interpreted, because its row has an expression, another register or a
+    /// signal frame. See `unwind_step.hpp`.
     kNeedsTable,
   };
 
   /// The return address's offset from the CFA in words, if return addresses end frames.
   static constexpr std::int8_t kEndOfFrame = -1;
 
-  /// The `fp_slot` of functions that do not save fp. If return addresses end frames, it is their
-  /// slot, which never has another register. So a step may load from `fp_slot` unconditionally.
+  /// The `fp_slot` of functions that do not save fp. If return addresses end frames, it is the
+  /// return address's slot, in which no register is ever saved. So a step may load from `fp_slot`
+  /// unconditionally.
   static constexpr std::int16_t kUnchanged =
       arch::kRecordEndsFrame ? kEndOfFrame : std::numeric_limits<std::int16_t>::max();
 
-  /// The `return_slot` of a frame record too far from the CFA: the word above the caller's fp.
-  /// Occurs only if records may lie anywhere in a frame, as in GCC's AArch64 frames beyond 1 KiB.
+  /// The `return_slot` if the return address is too far from the CFA to encode. The return address
+  /// is then in the word above the saved fp. Occurs only if records may lie anywhere in a frame, as
+  /// in GCC's AArch64 frames beyond 1 KiB.
   static constexpr std::int8_t kInRecord = std::numeric_limits<std::int8_t>::min();
 
-  /// In bytes.
+  /// The offset of the CFA from sp or fp, in bytes.
   std::int32_t cfa_offset = 0;
-  /// The slot of the caller's frame pointer: words from the CFA.
+  /// The offset of the caller's saved fp from the CFA (`kRealigned`: from fp), in words.
   std::int16_t fp_slot = kUnchanged;
-  /// The slot of the return address: words from the CFA.
+  /// The offset of the return address from the CFA, in words.
   std::int8_t return_slot = 0;
   Kind kind = Kind::kNone;
 
-  /// Returns whether it is one of the two kinds of nearly all code.
+  /// Returns whether the CFA is sp or fp plus an offset, as in nearly all code.
   [[nodiscard]] constexpr bool is_plain() const noexcept {
     return kind == Kind::kFromStackPointer || kind == Kind::kFromFramePointer;
   }

@@ -11,19 +11,21 @@
 
 namespace alloctap {
 
-/// Two direct-mapped tables keyed by call address. A small one has the first rules, enough for most
-/// programs; a large one has later rules. Rules scatter over a table, and a page fault costs more
-/// than reading a rule from unwind tables. Untouched pages cost no memory.
+/// A cache of unwind rules in two direct-mapped tables keyed by call address. The small table has
+/// the first rules, which are all rules of most programs. The large table has later rules. Rules
+/// scatter over a table, so one large table would cost a page fault for most rules. A page fault
+/// costs more than reading a rule from unwind tables. Untouched pages cost no memory.
 ///
-/// Lock-free and thread-safe without memory ordering. An entry has the rule and the address mixed
-/// with the rule, so a torn read matches no address and counts as a miss. Constant-initialized.
+/// Lock-free and thread-safe with relaxed atomics. An entry has the rule and a check word: the
+/// address mixed with the rule. So a torn read fails the check and counts as a miss.
+/// Constant-initialized.
 class UnwindRuleCache {
  public:
   /// Changes whenever code may have been unloaded. Rules are found only in the epoch that they were
   /// stored in.
   using Epoch = std::uint64_t;
 
-  /// Returns `kNone` if not cached.
+  /// Returns the rule at `address`, or `kNone` if it is not cached.
   [[nodiscard]] UnwindRule find(std::uintptr_t address, Epoch epoch) const noexcept {
     const UnwindRule first = first_.find(address, epoch);
     if (first.kind != UnwindRule::Kind::kNone || !first_is_full()) return first;
@@ -78,7 +80,7 @@ class UnwindRuleCache {
 
   using First = Table<12>;
 
-  /// Returns whether the first table is half full, so that few entries collide.
+  /// Returns whether the first table is half full. More entries would collide too often.
   [[nodiscard]] bool first_is_full() const noexcept {
     return kept_.load(std::memory_order_relaxed) >= First::kSize / 2;
   }
@@ -93,13 +95,14 @@ struct CallFrameRow;
 }
 
 /// Returns the unwind table row at `address`, or the row of a signal trampoline. Returns nullptr if
-/// no row is found, or it cannot be read. Interprets the table on each call. The result is valid
-/// until the thread's next call. Runs inside malloc. Not re-entrant on one thread: allocations of a
-/// signal handler that interrupts it are not captured.
+/// the address has no row, or the table is unreadable. Interprets the table on each call. The
+/// result is valid until the thread's next call. Runs inside malloc. Not re-entrant on one thread,
+/// which is safe because allocations of a signal handler that interrupts a capture are not
+/// captured.
 [[nodiscard]] const elf::CallFrameRow* find_unwind_row(std::uintptr_t address) noexcept;
 
-/// The unwind rules of all loaded modules, read from their tables on first use. All static.
-/// Thread-safe; runs inside malloc.
+/// The unwind rules of all loaded modules, read from their tables on first use. All members are
+/// static. Thread-safe; runs inside malloc.
 class UnwindRules {
  public:
   using Epoch = UnwindRuleCache::Epoch;
@@ -116,13 +119,13 @@ class UnwindRules {
   /// Returns the epoch; results derived from rules are valid while it is unchanged.
   [[nodiscard]] static Epoch epoch() noexcept { return epoch_.load(std::memory_order_acquire); }
 
-  /// Invalidates all rules. Call it after a module is unloaded, before its addresses are reused. A
-  /// thread that still runs the unloaded code is a bug of the program.
+  /// Invalidates all rules. Call it after a module is unloaded, before the module's addresses are
+  /// reused. Precondition: no thread still runs the unloaded code.
   static void forget_all() noexcept { epoch_.fetch_add(1, std::memory_order_release); }
 
  private:
-  /// Does not cache `kNone`: a table may be registered later, and such code ends the walk anyway.
-  /// Preserves errno for callers that do not.
+  /// Does not cache `kNone`, because a table may be registered later, and code without a rule ends
+  /// the walk anyway. Preserves errno, because callers do not.
   static UnwindRule read_from_table(std::uintptr_t address, Epoch epoch) noexcept;
 
   static inline constinit UnwindRuleCache cache_;

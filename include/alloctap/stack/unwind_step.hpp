@@ -14,7 +14,7 @@ namespace alloctap {
 
 enum class UnwindOutcome : std::uint8_t {
   kCaller,
-  /// The frame has no caller: it is the first of a thread or process.
+  /// The frame has no caller, because it is the first of a thread or process.
   kOutermost,
   /// The code has no unwind table.
   kNoTable,
@@ -24,8 +24,9 @@ enum class UnwindOutcome : std::uint8_t {
   kNeedsRegisters,
 };
 
-/// A reader for one step that records the words it reads through `Memory::read(address, word)`.
-/// Type-erased, so that the large table interpreter is compiled once.
+/// A reader for one step. Reads stack words through `Memory::read(address, word)` and records the
+/// words in a `NotedFrame`. `Memory` is type-erased, so that the large table interpreter is
+/// compiled once.
 class StepReader {
  public:
   template <class Memory>
@@ -60,14 +61,14 @@ class StepReader {
   bool refused_ = false;
 };
 
-/// Steps by interpreting the unwind table, with sp and fp alone.
+/// Steps by interpreting the unwind table, with sp and fp as the only known registers.
 UnwindOutcome step_by_table(const UnwindFrame& frame, NotedFrame& caller, StepReader read) noexcept;
 
-/// Steps by a `kRealigned` rule, whose CFA is in memory beside the frame pointer.
+/// Steps by a `kRealigned` rule, whose CFA is stored at an offset from the frame pointer.
 UnwindOutcome step_realigned(const UnwindFrame& frame, const UnwindRule& rule, NotedFrame& caller,
                              StepReader read) noexcept;
 
-/// Steps by a rule that is not plain.
+/// Steps by a rule for which `UnwindRule::is_plain` returns false.
 template <class Memory>
 ALLOCTAP_NOINLINE UnwindOutcome step_specially(UnwindFrame frame, UnwindRule rule,
                                                NotedFrame& caller, Memory& memory) noexcept {
@@ -83,26 +84,27 @@ ALLOCTAP_NOINLINE UnwindOutcome step_specially(UnwindFrame frame, UnwindRule rul
   }
 }
 
-/// The `StepNotes` of rules that use the stack pointer, as words, so that one is selected without a
-/// branch.
+/// The `StepNotes` of `kFromStackPointer` rules that load fp (`kNotesOfSaved`) and that leave fp
+/// unchanged. Encoded as integers, so that one is selected without a branch.
 inline constexpr auto kNotesOfSaved = std::bit_cast<std::uint32_t>(StepNotes{
     .word_count = 2, .last_word_is_frame_pointer = true, .use = FramePointerUse::kIgnored});
 inline constexpr auto kNotesOfUnchanged =
     std::bit_cast<std::uint32_t>(StepNotes{.word_count = 1, .use = FramePointerUse::kPassedOn});
-/// Clears the field `use`, which leaves `kUsed`.
+/// A mask that clears the field `use`, so that `use` becomes `kUsed`.
 inline constexpr auto kNotesButUse =
     ~std::bit_cast<std::uint32_t>(StepNotes{.use = static_cast<FramePointerUse>(0xFF)});
 static_assert(FramePointerUse{} == FramePointerUse::kUsed);
 
-/// Steps by a plain rule. Returns the caller twice: in `notes` for the cache and in `caller` for
-/// registers. Avoids branches that depend on the frame: a misprediction costs more than a load.
+/// Steps by a plain rule. Returns the caller twice: in `notes` for the frame cache, and in
+/// `caller`, which can stay in registers. Avoids branches that depend on the frame, because a
+/// misprediction costs more than a load.
 template <class Memory>
 ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_plainly(const UnwindFrame& frame, const UnwindRule& rule,
                                                   NotedFrame& notes, UnwindFrame& caller,
                                                   Memory& memory) noexcept {
   constexpr std::int64_t kWord = sizeof(std::uintptr_t);
   const bool from_fp = rule.kind == UnwindRule::Kind::kFromFramePointer;
-  // All ones or 0; hidden from GCC, which would make it a branch.
+  // A mask of all ones or 0. Hidden from GCC, which would otherwise select by a branch.
   std::uintptr_t saved = rule.fp_slot != UnwindRule::kUnchanged ? ~std::uintptr_t{0} : 0;
   ALLOCTAP_HIDE_VALUE(saved);
   const auto if_saved = [&](std::uintptr_t then, std::uintptr_t otherwise) {
@@ -131,10 +133,10 @@ ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_plainly(const UnwindFrame& frame, cons
   return memory.ends_at(cfa) ? UnwindOutcome::kBroken : UnwindOutcome::kCaller;
 }
 
-/// Steps from `frame` by `rule`, the one at the frame's call address. Writes the caller and the
-/// words read to `caller`, meaningful only on `kCaller`. A return address of 0, which the creator
-/// of a stack puts there, also ends the walk. Runs inside malloc. Checks that the caller lies
-/// further out if the rule is plain and `memory` has bounds.
+/// Steps from `frame` by `rule`, the unwind rule at the frame's call address. On `kCaller`,
+/// `caller` contains the caller and the words read. Returns `kOutermost` also for a return address
+/// of 0, which the creator of a stack stores. Checks that the caller lies further out only if the
+/// rule is plain and `memory` has bounds. Runs inside malloc.
 template <class Memory>
 ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_outwards(const UnwindFrame& frame, const UnwindRule& rule,
                                                    NotedFrame& caller, Memory& memory) noexcept {

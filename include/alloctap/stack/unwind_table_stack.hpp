@@ -17,10 +17,10 @@
 
 namespace alloctap {
 
-/// A cache of the process's memory map, for code that belongs to no loaded module. Answers are
-/// cached for `kPeriodNs`, within which the system is asked at most `kMaxReads` times. Beyond that
-/// limit an unknown address counts as not executable. Belongs to one thread; runs inside malloc.
-/// May change errno.
+/// A cache of the process's memory map, which decides whether an address outside all modules is
+/// executable (JIT-compiled code). Answers are cached for `kPeriodNs`. In each period the map is
+/// read at most `kMaxReads` times; afterwards unknown addresses count as not executable. Belongs to
+/// one thread; runs inside malloc. May change errno.
 class CodeRegions {
  public:
   static constexpr std::int64_t kPeriodNs = 100'000'000;
@@ -42,9 +42,9 @@ class CodeRegions {
   std::int64_t period_end_ = 0;
 };
 
-/// A small direct-mapped cache in front of `UnwindRules`, keyed by call address. The shared table
-/// exceeds the inner caches of a processor, and a walk has one dependent look-up per frame. Belongs
-/// to one thread; runs inside malloc.
+/// A small direct-mapped cache in front of `UnwindRules`, keyed by call address. It exists because
+/// the shared table does not fit in a processor's inner caches, and every frame of a walk waits for
+/// one look-up. Belongs to one thread; runs inside malloc.
 class ThreadUnwindRuleCache {
   struct Entry {
     std::uintptr_t address;
@@ -54,10 +54,10 @@ class ThreadUnwindRuleCache {
  public:
   using Epoch = UnwindRules::Epoch;
 
-  /// A view of one epoch's rules, for one walk; valid until `of` gets another epoch.
+  /// A view of one epoch's rules, used for one walk. Valid until `of` is called with another epoch.
   class OfEpoch {
    public:
-    /// Returns what `UnwindRules::find` returns.
+    /// Returns the result of `UnwindRules::find` in the view's epoch.
     [[nodiscard]] ALLOCTAP_ALWAYS_INLINE UnwindRule find(std::uintptr_t address) const noexcept {
       if (entries_ == nullptr) [[unlikely]] {
         return UnwindRules::find(address, epoch_);
@@ -93,7 +93,7 @@ class ThreadUnwindRuleCache {
     return (address * 0x9E3779B97F4A7C15) >> (64 - kBits);
   }
 
-  /// Does not cache `kNone`, as `UnwindRules` does not.
+  /// Does not cache `kNone`, because a table may be registered later.
   ALLOCTAP_NOINLINE static UnwindRule find_uncached(std::uintptr_t address, Epoch epoch,
                                                     Entry& entry) noexcept {
     const UnwindRule rule = UnwindRules::find(address, epoch);
@@ -101,12 +101,12 @@ class ThreadUnwindRuleCache {
     return rule;
   }
 
-  /// Empties the cache. Returns false if out of memory.
+  /// Empties the cache and sets its epoch. Returns false if out of memory.
   ALLOCTAP_NOINLINE bool begin(Epoch epoch) noexcept {
     if (entries_ != nullptr) {
       std::memset(static_cast<void*>(entries_), 0, kBytes);
     } else {
-      // Zeroed: no call has the address 0.
+      // Zeroed entries are empty, because no call has the address 0.
       entries_ = static_cast<Entry*>(Arena::allocate_pages(kBytes));
     }
     if (entries_ != nullptr) epoch_ = epoch;
@@ -114,11 +114,11 @@ class ThreadUnwindRuleCache {
   }
 
   Entry* entries_ = nullptr;
-  /// Epochs begin at 1.
+  /// 0 before the first use, because epochs begin at 1.
   Epoch epoch_ = 0;
 };
 
-/// The unwind rules of .eh_frame in one epoch, as `ChainCapture` needs them.
+/// The `Rules` of a `ChainCapture` that uses unwind tables (.eh_frame), in one epoch.
 class TableRules {
  public:
   using Fallback = FullUnwindStack;
@@ -145,10 +145,11 @@ class TableRules {
 
 /// A cached unwinder that uses the unwind tables that modules have for exceptions (Linux Standard
 /// Base, ".eh_frame sections"). Needs no frame pointers and finds the frames that `BacktraceStack`
-/// finds, at two orders of magnitude less time. It caches rules of 8 bytes (`unwind_rule.hpp`,
-/// `unwind_rule_cache.hpp`), and the last capture's frames, most of which still hold
-/// (`cached_frame_chain.hpp`). Works on Windows too. Takes no lock, except on a fiber's first
-/// capture. Unwinds code without tables (JIT compilers') by frame records (`record_step.hpp`).
+/// finds, in about 1 % of the time. Caches unwind rules in 8 bytes each (`unwind_rule.hpp`). Caches
+/// the frames of the last capture, because most of them recur in the next
+/// (`cached_frame_chain.hpp`). Works on Windows too. Takes a lock only to allocate, or if
+/// `ThreadStacks` has not cached the current stack. Unwinds code without unwind tables, such as
+/// JIT-compiled code, by frame records (`record_step.hpp`). Runs inside malloc.
 struct UnwindTableStack {
   static constexpr std::string_view name = "unwind-table";
 
@@ -169,7 +170,7 @@ struct UnwindTableStack {
 
   static void offer(alloctap_slots& slots) noexcept { slots.fibers = &alloctap_fibers; }
 
-  /// Call it after a module is unloaded.
+  /// Invalidates all cached rules. Call it after a module is unloaded.
   static void forget_unloaded_modules() noexcept { UnwindRules::forget_all(); }
 
  private:

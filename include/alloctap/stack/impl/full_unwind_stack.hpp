@@ -19,7 +19,7 @@ namespace alloctap {
 /// A walk that starts in the frame of `capture`.
 class FullUnwindStack::Walk : public RegisterWalk {
  public:
-  /// Unwinds to the frame that returns to `caller`. Returns false if it is more than 64 frames out.
+  /// Unwinds to the frame that returns to `caller`. Returns false if the next 64 do not.
   [[nodiscard]] bool leave_tracker(std::uintptr_t caller) noexcept {
     constexpr int kMaxFrames = 64;
     for (int i = 0; i < kMaxFrames && step() == Outcome::kCaller; ++i) {
@@ -50,7 +50,7 @@ class FullUnwindStack::Walk : public RegisterWalk {
   }
 
  private:
-  /// Returns whether this is the loader's outermost frame, which no unwind table marks.
+  /// Returns whether the current frame is the loader's outermost one, which no unwind table marks.
   [[nodiscard]] bool is_at_start() const noexcept {
     const auto sp = registers().get(arch::DwarfRegisters::kStackPointer);
     return sp && os::is_initial_frame(*sp);

@@ -22,10 +22,10 @@ ALLOCTAP_INLINE const StackTableEntry* StackStorage::keep(const StackHash& hash,
   const std::size_t cuts = frames.empty() ? 0 : (frames.size() - 1) / kPartFrames;
   if (cuts > cut_capacity_ && !make_room_for_cuts(cuts)) return nullptr;
   const std::size_t same = parts_as_before(frames, cuts);
-  // Inner elements are overwritten from here on; if memory runs out below, only `same` stay valid.
+  // `hash_parts` overwrites inner elements. If memory runs out later, `same` are valid.
   cuts_before_ = same;
   hash_parts(frames, same, cuts);
-  // From the innermost: if a part is known, all outer parts are too.
+  // Searches from the innermost part, because all parts outside a known part are known, too.
   std::size_t known = cuts;
   const StackTableEntry* outer = nullptr;
   while (known > same && (outer = find_part(cuts_[known - 1].hash)) == nullptr) --known;

@@ -21,7 +21,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE StackChain* ThreadStacks::find_uncached(
     own_.move_to({});
     foreign_ = {};
   }
-  // Read before the search: if a fiber is added or removed meanwhile, the next call searches again.
+  // Read before the search, so that the next call searches again if fibers change meanwhile.
   version_ = Fibers::version();
   if (is_there(own_) && own_.bounds.contains(address)) return current_ = &own_;
   StackChain* found = Fibers::find(address);
@@ -39,7 +39,7 @@ ALLOCTAP_INLINE StackChain* ThreadStacks::look_at_map(std::uintptr_t address) no
     return nullptr;
   }
   if (main_stack) {
-    // It grows downwards, and the kernel keeps other mappings further away than this.
+    // The main stack grows downwards, and the kernel keeps a larger gap than `kGrowth`.
     constexpr std::uintptr_t kGrowth = 256 * 1024;
     bounds.low -= kGrowth;
   } else {

@@ -33,8 +33,9 @@ constexpr bool fits_offset(std::int64_t bytes) noexcept {
          bytes <= std::numeric_limits<std::int32_t>::max();
 }
 
-/// Returns the offset of the expression "frame pointer + offset" or, if `then_loaded`, of a load
-/// from there. Returns nullopt for any other (DWARF 5, 2.5.1: DW_OP_breg0 and up, DW_OP_deref).
+/// Returns the offset if `expression` is "frame pointer + offset" or, if `then_loaded`, a load from
+/// that address. Returns nullopt for other expressions (DWARF 5, 2.5.1: DW_OP_breg0 and up,
+/// DW_OP_deref).
 ALLOCTAP_INLINE std::optional<std::int64_t> frame_pointer_offset(
     std::span<const std::byte> expression, bool then_loaded) noexcept {
   constexpr auto kFramePointerBase = std::byte{0x70 + arch::DwarfRegisters::kFramePointer};
@@ -48,8 +49,8 @@ ALLOCTAP_INLINE std::optional<std::int64_t> frame_pointer_offset(
   return encoded >= 0x40 ? std::int64_t{encoded} - 0x80 : std::int64_t{encoded};
 }
 
-/// Recognizes GCC's functions that realign their stack: the CFA is in a word below the frame
-/// pointer.
+/// Returns the rule if `row` is of a function in which GCC realigns the stack. In such functions
+/// the CFA is stored in a word below the frame pointer.
 ALLOCTAP_INLINE std::optional<UnwindRule> realigned(const elf::CallFrameRow& row) noexcept {
   using Rule = elf::RegisterRule;
   const Rule& saved = row.registers[arch::DwarfRegisters::kFramePointer];
@@ -64,7 +65,7 @@ ALLOCTAP_INLINE std::optional<UnwindRule> realigned(const elf::CallFrameRow& row
                     .kind = UnwindRule::Kind::kRealigned};
 }
 
-/// Recognizes CFA = register + offset, with fp unchanged or saved at an offset from the CFA.
+/// Returns the rule if CFA = sp or fp + offset, and fp is unchanged or saved at CFA + offset.
 ALLOCTAP_INLINE std::optional<UnwindRule> plain(const elf::CallFrameRow& row) noexcept {
   using Rule = elf::RegisterRule;
   UnwindRule rule;
@@ -89,7 +90,7 @@ ALLOCTAP_INLINE std::optional<UnwindRule> plain(const elf::CallFrameRow& row) no
   return rule;
 }
 
-/// Returns the `return_slot` for a return address at CFA + `bytes`.
+/// Returns the `return_slot` for a return address at CFA + `bytes`; nullopt if not encodable.
 constexpr std::optional<std::int8_t> return_slot(std::int64_t bytes,
                                                  const UnwindRule& rule) noexcept {
   const auto slot = words<std::int8_t>(bytes);

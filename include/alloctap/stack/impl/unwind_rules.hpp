@@ -14,7 +14,7 @@
 
 namespace alloctap {
 
-/// A row with the search state. Per thread, because a fiber's stack is too small for it.
+/// A row with the search state. One per thread, because a fiber's stack is too small for it.
 struct UnwindRowReader {
   elf::CallFrameRow row;
   native::RowSearch search;
