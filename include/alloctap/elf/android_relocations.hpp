@@ -14,7 +14,8 @@
 
 namespace alloctap::elf {
 
-/// Dynamic section tags of the address and size of such tables (llvm/BinaryFormat/DynamicTags.def).
+/// Dynamic section tags with the address and size of APS2 tables
+/// (llvm/BinaryFormat/DynamicTags.def).
 struct AndroidTags {
   static constexpr ElfW(Sxword) kRel = 0x6000000f;
   static constexpr ElfW(Sxword) kRelBytes = 0x60000010;
@@ -24,10 +25,10 @@ struct AndroidTags {
 
 /// A decoder of one APS2 table, as `ld.lld --pack-dyn-relocs=android` writes and bionic loads it.
 /// See bionic, linker/linker_reloc_iterators.h; lld, ELF/SyntheticSections.cpp,
-/// AndroidPackedRelocationSection. After the four letters, the table consists of signed LEB128
-/// numbers. First come the number of relocations and the initial offset. Groups follow, each with
-/// its size, and flags for the fields that its relocations share. Offsets and addends are deltas
-/// from the previous relocation.
+/// AndroidPackedRelocationSection. After the letters "APS2", the table consists of signed LEB128
+/// numbers. The first two are the number of relocations and the initial offset. Groups of
+/// relocations follow. A group begins with its size and with flags for the fields that all its
+/// relocations share. Offsets and addends are deltas from the previous relocation.
 template <class Visit>
 class AndroidRelocationWalk {
  public:
@@ -78,7 +79,7 @@ class AndroidRelocationWalk {
 
   std::uint64_t read() noexcept { return static_cast<std::uint64_t>(reader_.read_sleb128()); }
 
-  /// Wraps on overflow, as bionic's linker does.
+  /// Adds modulo 2^64, as bionic's linker does.
   void add_to_addend(std::uint64_t difference) noexcept {
     now_.r_addend = static_cast<decltype(now_.r_addend)>(static_cast<std::uint64_t>(now_.r_addend) +
                                                          difference);
@@ -92,8 +93,8 @@ class AndroidRelocationWalk {
   ElfW(Rela) now_ {};
 };
 
-/// Calls `visit(const ElfW(Rela)&)` for each relocation of `table`, up to the first error. If the
-/// table claims more than `most` relocations, calls it for no relocation: a few bytes can claim any
+/// Calls `visit(const ElfW(Rela)&)` for each relocation of `table`, up to the first error. Makes no
+/// call if the table claims more than `most` relocations, because a malformed table can claim any
 /// number. REL tables have no addends. Reads only inside `table`. Runs inside malloc.
 template <class Visit>
 void for_each_android_relocation(std::span<const std::byte> table, std::uint64_t most,

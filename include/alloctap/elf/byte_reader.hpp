@@ -11,9 +11,9 @@
 
 namespace alloctap::elf {
 
-/// A cursor over bytes with a sticky error. A read past the end yields 0 or an empty span and makes
-/// all later reads fail, so callers check once after several reads. Numbers are in native byte
-/// order, as in the files that this machine runs. Runs inside malloc.
+/// A cursor over bytes with a sticky error. A read past the end returns 0 or an empty span, and all
+/// later reads fail, too. So callers need to check `ok()` only once after several reads. Numbers
+/// are in native byte order, as in files for this machine. Runs inside malloc.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) noexcept : rest_(bytes) {}
@@ -91,7 +91,7 @@ class ByteReader {
     return 0;
   }
 
-  /// Returns whether the tenth byte has only the one bit left, or the sign extension.
+  /// Returns whether `byte`, the tenth, fits in the one bit left of 64, or is its sign extension.
   static bool fits_in_last_bit(std::uint8_t byte, bool is_signed) noexcept {
     return byte == 0 || byte == (is_signed ? 0x7F : 1);
   }

@@ -11,13 +11,13 @@
 
 namespace alloctap::elf {
 
-/// A rule that recovers the caller's value of one register. 16 bytes, because a dozen rows are kept
-/// on a thread's stack inside malloc.
+/// A rule that recovers the caller's value of one register. Limited to 16 bytes, because inside
+/// malloc a dozen rows are on a thread's stack.
 struct RegisterRule {
   enum class Kind : std::uint8_t {
-    /// No rule given; the default depends on the register.
+    /// The row has no rule for the register, so the ABI's default applies.
     kUnspecified,
-    /// The value is lost. If it is the return address, this is the outermost frame.
+    /// The value is lost. A frame whose return address is lost is the outermost one.
     kUndefined,
     kSameValue,
     /// Saved in memory at CFA + offset.
@@ -28,14 +28,14 @@ struct RegisterRule {
     kInRegister,
     /// Saved in memory at the address that a DWARF expression computes.
     kAtExpression,
-    /// The value is what a DWARF expression computes.
+    /// The value is the result of a DWARF expression.
     kExpressionValue,
   };
 
   Kind kind = Kind::kUnspecified;
   /// The length of the expression, for kinds that have one.
   std::uint32_t expression_bytes = 0;
-  /// The offset, the other register's number, or the address of the expression.
+  /// By `kind`: the offset, the other register's number, or the expression's address.
   std::int64_t value = 0;
 
   [[nodiscard]] std::span<const std::byte> expression() const noexcept {
@@ -44,8 +44,8 @@ struct RegisterRule {
   friend bool operator==(const RegisterRule&, const RegisterRule&) = default;
 };
 
-/// The rule that computes the canonical frame address (CFA). On the supported architectures that is
-/// the caller's stack pointer after the call returns.
+/// The rule that computes the canonical frame address (CFA). On the supported architectures, the
+/// CFA is the caller's stack pointer after the call returns.
 struct CfaRule {
   enum class Kind : std::uint8_t {
     kUnspecified,
@@ -58,7 +58,7 @@ struct CfaRule {
   std::uint8_t register_number = 0;
   /// The length of the expression, if `kind` is `kExpression`.
   std::uint32_t expression_bytes = 0;
-  /// The offset, or the address of the expression.
+  /// The offset or, if `kind` is `kExpression`, the address of the expression.
   std::int64_t value = 0;
 
   [[nodiscard]] std::span<const std::byte> expression() const noexcept {
@@ -75,9 +75,9 @@ struct CallFrameRow {
   CfaRule cfa;
   /// Indexed by DWARF number.
   std::array<RegisterRule, arch::DwarfRegisters::kCount> registers{};
-  /// Below `kCount`.
+  /// Below `arch::DwarfRegisters::kCount`.
   std::uint8_t return_address_register = 0;
-  /// A signal interrupted the caller at the return address itself, instead of a call before it.
+  /// Whether the caller was interrupted by a signal at the return address, and did not call.
   bool signal_frame = false;
   /// The return address is signed (AArch64 pointer authentication).
   bool return_address_signed = false;

@@ -8,11 +8,11 @@
 
 namespace alloctap::elf {
 
-/// A decoder that reads instructions from `reader`, which fails if one is cut off. Runs inside
-/// malloc.
+/// A decoder of the call frame instructions in a byte sequence. Runs inside malloc.
 class CallFrameDecoder {
  public:
-  /// `common` supplies the alignment factors and the pointer encoding.
+  /// Decodes the instructions in `reader`. `common` supplies the alignment factors and the pointer
+  /// encoding; keeps a reference to it.
   CallFrameDecoder(ByteReader reader, const CommonInformation& common) noexcept
       : reader_(reader), common_(&common) {}
 
@@ -23,7 +23,8 @@ class CallFrameDecoder {
   /// Skips `bytes`, whole instructions that the caller has decoded.
   void skip(std::size_t bytes) noexcept { static_cast<void>(reader_.read_bytes(bytes)); }
 
-  /// Decodes the next instruction. After a `kUnknown` one, no further instruction can be decoded.
+  /// Decodes the next instruction. An instruction cut off by the end fails the reader. After
+  /// `kUnknown`, no further instruction can be decoded.
   [[nodiscard]] CallFrameOperation next() noexcept {
     using Action = CallFrameOperation::Action;
     CallFrameOperation operation;

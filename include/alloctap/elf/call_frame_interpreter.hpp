@@ -15,11 +15,12 @@
 
 namespace alloctap::elf {
 
-/// An iterator over the rows of one FDE, by ascending address. About 4 KB. Allocates nothing, reads
-/// only the FDE's and CIE's instructions, and stops after `kMaxInstructions`. Runs inside malloc.
+/// An iterator over the rows of one FDE, by ascending address. An object takes about 4 KB.
+/// Allocates nothing, reads only the FDE's and CIE's instructions, and stops after
+/// `kMaxInstructions`. Runs inside malloc.
 class CallFrameInterpreter {
  public:
-  /// Compilers need one; hand-written code rarely needs two.
+  /// Maximum nesting of DW_CFA_remember_state. Compilers need one, hand-written code rarely two.
   static constexpr std::size_t kMaxRememberedRows = 8;
   static constexpr std::size_t kMaxInstructions = std::size_t{1} << 16;
 
@@ -37,8 +38,8 @@ class CallFrameInterpreter {
   }
   explicit CallFrameInterpreter(FrameDescription&&) = delete;
 
-  /// Advances to the next non-empty row. Returns false after the last one, or on an error that
-  /// `status` then has.
+  /// Advances to the next non-empty row. Returns false after the last row, or on an error, which
+  /// `status` then returns.
   [[nodiscard]] bool next() noexcept {
     row_.begin = row_.end;
     while (running() && row_.begin < description_.end) {
@@ -52,9 +53,9 @@ class CallFrameInterpreter {
     return false;
   }
 
-  /// Skips rows that end at or before `pc`, as long as they need only the common instructions; call
-  /// `next` afterwards. A fast path: dozens of rows may precede a call, and each call address of a
-  /// process is looked up once.
+  /// Skips rows that end at or before `pc`, as long as their instructions are common ones. Call
+  /// `next` afterwards. A fast path, because dozens of rows may precede a call, and every call
+  /// address of the process is looked up.
   void skip_rows_before(std::uintptr_t pc) noexcept {
     while (running() && !decoder_.at_end()) {
       const bool reached = run_common_instructions(pc);
@@ -92,14 +93,14 @@ class CallFrameInterpreter {
   static constexpr std::uint8_t kSetCfaOffset = 0x0E;
 
   /// Executes instructions of up to three bytes, without decoding into a `CallFrameOperation`.
-  /// Returns true if it stopped at an advance that is of another form, or goes beyond `pc`. Returns
-  /// false if it stopped at any other instruction.
+  /// Returns true if the next instruction advances beyond `pc`, or is a long form of advance.
+  /// Returns false if it is any other instruction.
   bool run_common_instructions(std::uintptr_t pc) noexcept {
     const std::span<const std::byte> bytes = decoder_.rest();
     const auto byte_at = [&](std::size_t i) { return std::to_integer<std::uint8_t>(bytes[i]); };
     std::size_t at = 0;
     std::uint8_t opcode = 0;
-    // Ensures that every operand is complete; the last few bytes take the slow path.
+    // The condition ensures that every operand is complete. The last few bytes take the slow path.
     while (at + kLongestCommon <= bytes.size()) {
       opcode = byte_at(at);
       const std::uint8_t operand = byte_at(at + 1);
@@ -122,7 +123,8 @@ class CallFrameInterpreter {
     return stopped && (opcode >> 6 == 1 || (opcode != 0 && opcode <= kAdvance4));
   }
 
-  /// Returns `length` if the new location is at or before `pc`; otherwise 0.
+  /// Advances the location by `steps` and returns `length`, unless the new location is beyond `pc`.
+  /// In that case, returns 0.
   std::size_t advance_within(std::uint32_t steps, std::size_t length, std::uintptr_t pc) noexcept {
     const std::uintptr_t to = location_ + steps * description_.common.code_alignment;
     if (to > pc || to < location_) return 0;
@@ -130,8 +132,8 @@ class CallFrameInterpreter {
     return length;
   }
 
-  /// Returns the instruction's length; 0 if it is not a common one, or its operand exceeds one
-  /// byte.
+  /// Returns the length of the instruction that it executed; 0 if the instruction is not a common
+  /// one, or its operand exceeds one byte.
   std::size_t run_common_instruction(std::uint8_t opcode, std::uint8_t operand) noexcept {
     const std::uint8_t packed = opcode & 0x3FU;
     const bool keeps_register = opcode >> 6 >= 2 && packed < row_.registers.size();
@@ -179,7 +181,7 @@ class CallFrameInterpreter {
     }
   }
 
-  /// Rejects locations that decrease.
+  /// Sets the location. Fails if the location decreases.
   void go_to(std::uintptr_t location) noexcept {
     if (location < location_) return fail(UnwindStatus::kMalformed);
     location_ = location;
@@ -207,7 +209,7 @@ class CallFrameInterpreter {
     if (sets_offset) cfa.value = operation.value;
   }
 
-  /// Ignores untracked registers, such as vectors: no tracked register depends on them.
+  /// Ignores untracked registers, such as vectors, because no tracked register depends on them.
   void set_rule(const CallFrameOperation& operation) noexcept {
     if (operation.register_number >= row_.registers.size()) {
       row_.has_other_rules = true;
@@ -227,7 +229,7 @@ class CallFrameInterpreter {
     std::memcpy(remembered_.data() + remembered_count_++ * sizeof row_, &row_, sizeof row_);
   }
 
-  /// Restores the rules, but keeps the location.
+  /// Restores the rules of the row remembered last, but keeps the location.
   void restore_row() noexcept {
     if (remembered_count_ == 0) return fail(UnwindStatus::kMalformed);
     const std::uintptr_t begin = row_.begin;

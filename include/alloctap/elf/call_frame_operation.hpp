@@ -1,5 +1,5 @@
-/// Call frame instructions and their encodings (DWARF 5, 6.4.2 and 7.24; GNU's and AArch64's as in
-/// binutils' dwarf2.def).
+/// Call frame instructions and their encodings (DWARF 5, 6.4.2 and 7.24; GNU and AArch64 extensions
+/// as in binutils' dwarf2.def).
 #pragma once
 
 #include <array>
@@ -9,8 +9,7 @@
 
 namespace alloctap::elf {
 
-/// A decoded instruction. Opcodes that differ only in the width or sign of their operands are one
-/// action.
+/// A decoded instruction. Opcodes that differ only in width or sign of operands have one `Action`.
 struct CallFrameOperation {
   enum class Action : std::uint8_t {
     kUnknown,
@@ -26,7 +25,7 @@ struct CallFrameOperation {
     kSetCfaExpression,
     /// Sets the rule of `register_number` to `rule_kind` with `value`.
     kSetRule,
-    /// Resets the rule of `register_number` to the CIE's.
+    /// Resets the rule of `register_number` to the one that the CIE's instructions set.
     kRestoreRule,
     kRememberRow,
     kRestoreRow,
@@ -38,7 +37,7 @@ struct CallFrameOperation {
   /// The length of the expression, if any.
   std::uint32_t expression_bytes = 0;
   std::uint64_t register_number = 0;
-  /// In bytes, after scaling by the alignment factor; or an address.
+  /// A number of bytes, already multiplied by the alignment factor, or an address.
   std::int64_t value = 0;
 };
 
@@ -67,7 +66,7 @@ struct CallFrameFormat {
   RegisterRule::Kind rule_kind = RegisterRule::Kind::kUnspecified;
 };
 
-/// Indexed by opcode, except for the three opcodes with an embedded operand.
+/// The format of each opcode, except for the three opcodes with an embedded operand.
 inline constexpr auto kCallFrameFormats = [] {
   using Action = CallFrameOperation::Action;
   using Rule = RegisterRule::Kind;
@@ -99,7 +98,7 @@ inline constexpr auto kCallFrameFormats = [] {
   formats[0x14] = rule(Rule::kCfaPlus, kFactoredUnsigned);        // val_offset
   formats[0x15] = rule(Rule::kCfaPlus, kFactoredSigned);          // val_offset_sf
   formats[0x16] = rule(Rule::kExpressionValue, kExpression);      // val_expression
-  // SPARC's GNU_window_save has this number too; SPARC is not supported.
+  // This number is also GNU_window_save of SPARC, which is not supported.
   if (arch::DwarfRegisters::kMaySignReturnAddress) {
     formats[0x2D] = {Action::kToggleSignature};  // negate_ra_state
   }

@@ -15,21 +15,21 @@ namespace alloctap::elf {
 struct CallFrameStep {
   enum class Outcome : std::uint8_t {
     kCaller,
-    /// The frame has no caller: its return address is undefined or 0.
+    /// The frame has no caller, because its return address is undefined or 0.
     kOutermost,
     /// A rule needs an unknown register, or a word that cannot be read.
     kFailed,
   };
 
   Outcome outcome = Outcome::kFailed;
-  /// The caller's return address. Look up its row at `pc - 1`, or at `pc` if `pc_is_exact`.
+  /// The caller's return address. The caller's row is at `pc - 1`, or at `pc` if `pc_is_exact`.
   std::uintptr_t pc = 0;
   std::uintptr_t cfa = 0;
-  /// A signal pushed the frame: its caller was interrupted and did not call.
+  /// Whether a signal pushed the frame, so that its caller was interrupted and did not call.
   bool pc_is_exact = false;
-  /// The caller's registers, on `kCaller`. The stack pointer is the CFA unless a rule differs.
-  /// Caller-saved registers are unknown unless a rule restores them. On x86-64 the return address
-  /// column is `pc`; on AArch64 the link register is unknown.
+  /// The caller's registers, if `outcome` is `kCaller`. The stack pointer is the CFA unless a rule
+  /// differs. Caller-saved registers are unknown unless a rule restores them. On x86-64, the
+  /// register of the return address column is `pc`. On AArch64, the link register is unknown.
   RegisterFile registers;
 };
 
@@ -95,10 +95,10 @@ class CallFrameRules {
   WordReaderRef read_word_;
 };
 
-/// Applies `row` to its frame's `registers`. On x86-64 the innermost frame's should include the
-/// program counter, which PLT rules use. `read_word` reads the stack. Does not check that the
-/// caller lies further out, so loops must check that or be bounded. Needs about 1 KB of stack. Runs
-/// inside malloc if `read_word` does.
+/// Applies `row` to its frame's `registers`. On x86-64, the registers of the innermost frame should
+/// include the program counter, because rules of PLT entries use it. `read_word` reads the stack.
+/// Does not check that the caller lies further out, so the caller of this function must check that
+/// or bound its loop. Needs about 1 KB of stack. Runs inside malloc if `read_word` does.
 inline CallFrameStep step_to_caller(const CallFrameRow& row, const RegisterFile& registers,
                                     WordReaderRef read_word) noexcept {
   using Registers = arch::DwarfRegisters;
@@ -109,7 +109,7 @@ inline CallFrameStep step_to_caller(const CallFrameRow& row, const RegisterFile&
     step.outcome = CallFrameStep::Outcome::kOutermost;
     return step;
   }
-  // The function would return to its own pc.
+  // With this rule, the function would return to its own pc.
   if (kind == RegisterRule::Kind::kSameValue && Registers::kReturnAddressIsProgramCounter) {
     return step;
   }

@@ -1,5 +1,5 @@
-/// A decoder of CIEs: what the FDEs of one object file share (DWARF 5, 6.4.1; Linux Standard Base,
-/// "DWARF Extensions", 10.6.1.1).
+/// A decoder of CIEs, the data that several FDEs of one object file share (DWARF 5, 6.4.1; Linux
+/// Standard Base, "DWARF Extensions", 10.6.1.1).
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace alloctap::elf {
 
-/// An entry whose contents are not decoded.
+/// An entry of .eh_frame whose contents are not decoded.
 struct FrameEntry {
   enum class Kind : std::uint8_t {
     /// A CIE, which several FDEs share.
     kCommonInformation,
-    /// An FDE: how to unwind one function or a part of one.
+    /// An FDE, which describes how to unwind one function or a part of one.
     kDescription,
     kTerminator,
     kMalformed,
@@ -47,7 +47,7 @@ inline FrameEntry read_frame_entry(const UnwindTables& tables, std::uintptr_t ad
   if (length == kLongLength) length = reader.read<std::uint64_t>();
   ByteReader contents(reader.read_bytes(length));
   const std::uintptr_t id_address = contents.address();
-  // 4 bytes even after a 64-bit length, unlike .debug_frame.
+  // The id has 4 bytes even after a 64-bit length, unlike in .debug_frame.
   const auto id = contents.read<std::uint32_t>();
   if (!reader.ok() || !contents.ok()) return {};
   entry.kind = id == 0 ? FrameEntry::Kind::kCommonInformation : FrameEntry::Kind::kDescription;
@@ -67,8 +67,7 @@ struct CommonInformation {
   std::uint8_t pointer_encoding = PointerEncoding::kAbsolute;
   /// Whether FDEs have augmentation data after their range.
   bool has_augmentation_data = false;
-  /// A signal pushed the frame: its caller was interrupted at the return address itself, not in a
-  /// call before it.
+  /// Whether a signal pushed the frame, so that its caller was interrupted and did not call.
   bool signal_frame = false;
   /// Whether a personality routine runs when an exception passes through the frame.
   bool has_personality = false;
@@ -83,7 +82,7 @@ inline bool read_augmentation(std::string_view augmentation, ByteReader& data,
         information.pointer_encoding = data.read<std::uint8_t>();
         break;
       case 'L':
-        // The encoding of the LSDA pointer, needed only for exceptions.
+        // Skips the encoding of the LSDA pointer, which only exceptions need.
         static_cast<void>(data.read<std::uint8_t>());
         break;
       case 'P': {
@@ -105,7 +104,7 @@ inline bool read_augmentation(std::string_view augmentation, ByteReader& data,
   return data.ok();
 }
 
-/// Reads and validates the fields between the augmentation string and its data.
+/// Reads and validates the fields between the augmentation string and the augmentation data.
 inline bool read_alignments(ByteReader& reader, std::uint8_t version,
                             CommonInformation& information) noexcept {
   if (version == 4) {
@@ -120,8 +119,9 @@ inline bool read_alignments(ByteReader& reader, std::uint8_t version,
   return reader.ok();
 }
 
-/// Decodes the CIE at `address`. Returns nullopt if it is no CIE, malformed or unsupported:
-/// versions other than 1, 3 and 4, or augmentations without a size. Runs inside malloc.
+/// Decodes the CIE at `address`. Returns nullopt if the entry is no CIE, or is malformed or
+/// unsupported. Versions 1, 3 and 4 and augmentations with a size are supported. Runs inside
+/// malloc.
 inline std::optional<CommonInformation> read_common_information(const UnwindTables& tables,
                                                                 std::uintptr_t address) noexcept {
   constexpr std::size_t kMaxLetters = 15;

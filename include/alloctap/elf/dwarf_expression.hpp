@@ -1,5 +1,5 @@
-/// An evaluator of DWARF expressions in call frame rules (DWARF 5, 2.5.1). glibc uses them for
-/// signal frames, linkers for PLTs.
+/// An evaluator of DWARF expressions in call frame rules (DWARF 5, 2.5.1). glibc has expressions
+/// for signal frames, linkers for PLTs.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace alloctap::elf {
 
-/// A single-use evaluator. Stops after `kMaxSteps` operations, so loops end; branches stay inside
-/// the expression. Runs inside malloc if the reader does.
+/// An evaluator of one expression, used once. Loops end because it stops after `kMaxSteps`
+/// operations. A branch out of the expression is an error. Runs inside malloc if `read_word` does.
 class DwarfExpression {
  public:
   static constexpr std::size_t kMaxSteps = 1024;
@@ -26,9 +26,10 @@ class DwarfExpression {
                   WordReaderRef read_word) noexcept
       : bytes_(bytes), reader_(bytes), registers_(registers), read_word_(read_word) {}
 
-  /// Returns the top of the stack at the end. Pushes `initial` first, if given: register rules
-  /// start with the CFA. Returns nullopt if the expression is malformed or uses operations not
-  /// allowed in call frame rules. Also if it needs an unknown register or an unreadable word.
+  /// Returns the top of the stack at the end. Pushes `initial` first, if given, because expressions
+  /// of registers start with the CFA on the stack. Returns nullopt if the expression is malformed
+  /// or has an operation not allowed in call frame rules. Returns nullopt also if it needs an
+  /// unknown register or an unreadable word.
   [[nodiscard]] std::optional<std::uintptr_t> evaluate(
       std::optional<std::uintptr_t> initial) noexcept {
     if (initial) stack_.push(*initial);
@@ -176,7 +177,8 @@ class DwarfExpression {
     stack_.push(value ? std::optional(*value + offset) : std::nullopt);
   }
 
-  /// Reads the low bytes of a word: the supported architectures are little-endian.
+  /// Returns the low `bytes` bytes of the word at `address`. Correct because the supported
+  /// architectures are little-endian.
   std::optional<std::uintptr_t> read_memory(std::uintptr_t address, unsigned bytes) noexcept {
     std::uintptr_t word = 0;
     if (!stack_.ok() || bytes == 0 || bytes > sizeof word || !read_word_(address, word)) {

@@ -1,5 +1,5 @@
-/// The DWARF expression operations allowed in call frame information: no frame base, calls, types
-/// or thread-local storage (DWARF 5, 2.5.1, 6.4.2 and 7.7.1).
+/// The DWARF expression operations allowed in call frame information. Operations with frame base,
+/// calls, types or thread-local storage are not allowed (DWARF 5, 2.5.1, 6.4.2 and 7.7.1).
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ enum class DwarfOperation : std::uint8_t {
   kLess = 0x2D,
   kNotEqual = 0x2E,
   kSkip = 0x2F,
-  /// Ranges of 32 operations, which push a small number, or a register plus an operand.
+  /// Two ranges of 32 operations. They push a number, or a register plus an operand.
   kLiteral0 = 0x30,
   kLiteral31 = 0x4F,
   kRegisterPlus0 = 0x70,

@@ -14,7 +14,7 @@ namespace alloctap::elf {
 /// A fixed-size stack of words with a sticky error on overflow and underflow. Runs inside malloc.
 class DwarfStack {
  public:
-  /// GCC and glibc use four.
+  /// Expressions of GCC and glibc use four words.
   static constexpr std::size_t kMaxWords = 32;
 
   [[nodiscard]] bool ok() const noexcept { return ok_; }
@@ -25,7 +25,7 @@ class DwarfStack {
     words_[count_++] = word;
   }
 
-  /// Fails if `word` is nullopt.
+  /// Pushes `word`; fails if it is nullopt.
   void push(std::optional<std::uintptr_t> word) noexcept { word ? push(*word) : fail(); }
 
   [[nodiscard]] std::uintptr_t pop() noexcept {
@@ -39,7 +39,6 @@ class DwarfStack {
     depth < count_ ? push(words_[count_ - 1 - depth]) : fail();
   }
 
-  /// Swaps the two top words.
   void swap() noexcept {
     const std::uintptr_t top = pop();
     const std::uintptr_t second = pop();
@@ -86,7 +85,8 @@ inline std::optional<std::uintptr_t> compare(DwarfOperation operation, std::uint
   }
 }
 
-/// Divides signed words; the minimum divided by -1 is itself. Returns nullopt for division by zero.
+/// Divides signed words; the minimum divided by -1 is the minimum. Returns nullopt for division by
+/// zero.
 inline std::optional<std::uintptr_t> divide(std::uintptr_t left, std::uintptr_t right) noexcept {
   const auto divisor = static_cast<std::intptr_t>(right);
   if (divisor == 0) return std::nullopt;

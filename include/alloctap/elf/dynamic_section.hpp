@@ -21,7 +21,7 @@ namespace alloctap::elf {
 struct DynamicSection {
   /// Extends to the segment's end, because ELF does not state the number of symbols.
   std::span<const ElfW(Sym)> symbols;
-  /// Ends in NUL, so that a string begins at every offset.
+  /// Ends in NUL, so that the string at any offset is terminated.
   std::string_view names;
   std::span<const ElfW(Rela)> jump_slots_rela;
   std::span<const ElfW(Rel)> jump_slots_rel;
@@ -105,14 +105,14 @@ struct DynamicEntries {
   }
 };
 
-/// Returns the address of a tag's table. glibc adds the bias to the entries on load; musl and the
-/// vDSO keep the file's values. Executables that are not position-independent have no bias.
+/// Returns the address of a tag's table. glibc adds the bias to the entries on load, but musl and
+/// the vDSO keep the file's values. Executables that are not position-independent have bias 0.
 constexpr std::uintptr_t dynamic_address(std::uintptr_t value, std::uintptr_t bias) noexcept {
   return value < bias ? value + bias : value;
 }
 
-/// Parses the dynamic section of `memory`. Returns nullopt if it has no such section (a static
-/// executable) or no string table. Reads only inside the segments. Runs inside malloc.
+/// Parses the dynamic section of `memory`. Returns nullopt if the module has no dynamic section (a
+/// static executable) or no string table. Reads only inside the segments. Runs inside malloc.
 inline std::optional<DynamicSection> read_dynamic_section(const LoadedMemory& memory) noexcept {
   const auto segments = memory.segments();
   const auto found = std::find_if(segments.begin(), segments.end(),

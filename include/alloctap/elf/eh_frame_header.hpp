@@ -13,20 +13,20 @@ namespace alloctap::elf {
 
 /// The contents of .eh_frame_hdr.
 struct EhFrameHeader {
-  /// Both are relative to the header's address.
+  /// A row of the table. Its members are relative to the header's address.
   struct Row {
     std::int32_t code_begin;
     std::int32_t description;
   };
 
-  /// The address of .eh_frame, or 0 if not given.
+  /// The address of .eh_frame, or 0 if the header omits it.
   std::uintptr_t eh_frame = 0;
-  /// Unaligned rows of `sizeof(Row)` bytes, by ascending `code_begin`. Empty if there is no table,
-  /// or in an encoding that linkers do not use.
+  /// Unaligned rows of `sizeof(Row)` bytes, by ascending `code_begin`. Empty if the header has no
+  /// table, or if the table's encoding is one that linkers do not use.
   std::span<const std::byte> table;
 };
 
-/// Returns nullopt if the header is malformed. Runs inside malloc.
+/// Parses the header. Returns nullopt if it is malformed. Runs inside malloc.
 inline std::optional<EhFrameHeader> read_eh_frame_header(const UnwindTables& tables) noexcept {
   constexpr std::uint8_t kVersion = 1;
   ByteReader reader = tables.reader_at(tables.header);
@@ -52,8 +52,8 @@ inline std::optional<EhFrameHeader> read_eh_frame_header(const UnwindTables& tab
 }
 
 /// Calls `visit(entry_address, const FrameEntry&)` for each FDE of .eh_frame, in file order, until
-/// it returns false. `most_entries` bounds the time. Returns `kFound` if the visitor stopped,
-/// `kNoDescription` at the end of .eh_frame, `kTooComplex` after `most_entries`.
+/// `visit` returns false. `most_entries` bounds the time. Returns `kFound` if `visit` returned
+/// false, `kNoDescription` at the end of .eh_frame, `kTooComplex` after `most_entries`.
 template <class Visit>
 UnwindStatus visit_frame_entries(const UnwindTables& tables, std::size_t most_entries,
                                  Visit&& visit) noexcept {
@@ -101,8 +101,8 @@ struct FoundDescription {
   FrameDescription description;
 };
 
-/// Searches linearly, for modules without a table. Bounded; the largest programs have half a
-/// million functions.
+/// Searches .eh_frame linearly. Used for modules without a table. The number of entries is bounded,
+/// because the largest programs have half a million functions.
 inline FoundDescription search_frame_description(const UnwindTables& tables,
                                                  std::uintptr_t pc) noexcept {
   constexpr std::size_t kMaxEntries = std::size_t{1} << 20;
@@ -118,14 +118,14 @@ inline FoundDescription search_frame_description(const UnwindTables& tables,
 }
 
 /// Finds the FDE of the code at `pc`. Takes logarithmic time, or time linear in .eh_frame if the
-/// module has no table in the common encoding. For a return address, pass the address before it:
-/// the call may be its function's last instruction. Runs inside malloc.
+/// module has no table in the common encoding. For a return address, pass the address before it,
+/// because the call may be the last instruction of its function. Runs inside malloc.
 inline FoundDescription find_frame_description(const UnwindTables& tables,
                                                std::uintptr_t pc) noexcept {
   const auto header = read_eh_frame_header(tables);
   if (!header) return {UnwindStatus::kMalformed, {}};
   if (header->table.empty()) return search_frame_description(tables, pc);
-  // Linkers may leave empty FDEs at the address of another function.
+  // Linkers may leave empty FDEs at the address of another function, so skips some rows.
   constexpr std::size_t kMaxEmpty = 4;
   std::size_t row = count_rows_up_to(header->table, tables.header, pc);
   for (std::size_t tries = 0; row != 0 && tries <= kMaxEmpty; ++tries) {

@@ -8,8 +8,9 @@
 
 namespace alloctap::elf {
 
-/// The encoding byte. The low four bits are the format, the next three the base that the value is
-/// relative to. The highest marks a pointer stored at the resulting address.
+/// The encoding byte. The low four bits are the format. The next three bits are the base that the
+/// value is relative to. The highest bit means that the result is the address of the pointer
+/// (indirect).
 struct PointerEncoding {
   static constexpr std::uint8_t kAbsolute = 0x00;
   static constexpr std::uint8_t kUleb128 = 0x01;
@@ -60,9 +61,10 @@ inline std::uintptr_t read_pointer_value(ByteReader& reader, std::uint8_t encodi
   }
 }
 
-/// Reads a pointer; 0 stays 0, as in GCC's unwinder. Data-relative pointers need a nonzero
-/// `data_base`. `reader` also fails for encodings that unwind tables never use on the supported
-/// systems: indirect, text-relative, function-relative or aligned. Runs inside malloc.
+/// Reads a pointer and adds its base. A raw value of 0 stays 0, as in GCC's unwinder. Data-relative
+/// pointers need a nonzero `data_base`. `reader` fails as in `read_pointer_value`, and for
+/// encodings that unwind tables never use on the supported systems: indirect, text-relative,
+/// function-relative or aligned. Runs inside malloc.
 inline std::uintptr_t read_encoded_pointer(ByteReader& reader, std::uint8_t encoding,
                                            std::uintptr_t data_base) noexcept {
   const std::uintptr_t position = reader.address();

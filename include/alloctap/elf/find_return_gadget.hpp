@@ -16,7 +16,8 @@
 
 namespace alloctap::elf {
 
-/// Returns whether `rule` is that of one of the gadget's optional registers.
+/// Returns whether register `number` is one of the gadget's optional registers, and `rule` is the
+/// gadget's rule for it.
 inline bool describes_optional(unsigned number, const RegisterRule& rule,
                                const arch::ReturnGadget& gadget) noexcept {
   constexpr std::int64_t kWord = sizeof(std::uintptr_t);
@@ -50,9 +51,9 @@ inline bool describes_gadget(const CallFrameRow& row, const arch::ReturnGadget& 
   return true;
 }
 
-/// Returns the address of the function's first usable gadget, or 0. Its row must also cover the
-/// byte before it, because unwinders look up return addresses minus one. Reads only code in
-/// `memory`. Runs inside malloc.
+/// Returns the address of the function's first usable gadget, or 0. The gadget's unwind row must
+/// also cover the byte before it, because unwinders look up return addresses minus 1. Reads only
+/// code in `memory`. Runs inside malloc.
 inline std::uintptr_t find_return_gadget_in(const LoadedMemory& memory,
                                             const FrameDescription& function) noexcept {
   const std::uintptr_t bytes = function.end - function.begin;
@@ -75,8 +76,8 @@ inline std::uintptr_t find_return_gadget_in(const LoadedMemory& memory,
   return 0;
 }
 
-/// Returns the gadget nearest to `pc`, in its function or those around it. Returns 0 if the nearest
-/// `kMaxFunctions` have no gadget. Takes some hundred nanoseconds per function. Runs inside malloc.
+/// Returns a gadget in the function that contains `pc` or in the nearest functions. Returns 0 if
+/// the nearest `kMaxFunctions` have no gadget. Takes some 100 ns per function. Runs inside malloc.
 inline std::uintptr_t find_return_gadget(const LoadedMemory& memory, const UnwindTables& tables,
                                          std::uintptr_t pc) noexcept {
   constexpr std::size_t kMaxFunctions = 1000;
@@ -85,7 +86,7 @@ inline std::uintptr_t find_return_gadget(const LoadedMemory& memory, const Unwin
   const std::size_t count = header->table.size() / sizeof(EhFrameHeader::Row);
   const std::size_t own = count_rows_up_to(header->table, tables.header, pc);
   for (std::size_t i = 0; i < kMaxFunctions; ++i) {
-    // own - 1, own, own - 2, own + 1 and so on; indexes below 0 wrap and are out of range.
+    // Visits own - 1, own, own - 2, own + 1 and so on. Indexes below 0 wrap and are out of range.
     const std::size_t row = i % 2 == 0 ? own - 1 - i / 2 : own + i / 2;
     if (row >= count) continue;
     const auto place = static_cast<std::uintptr_t>(read_table_row(header->table, row).description);
@@ -96,9 +97,9 @@ inline std::uintptr_t find_return_gadget(const LoadedMemory& memory, const Unwin
   return 0;
 }
 
-/// Returns a gadget of the module that contains `pc`. Returns 0 also if it has no .eh_frame_hdr
-/// table, or its program headers are not at its start. Allocates nothing and takes no lock. The
-/// result is valid while the module stays loaded. May change errno.
+/// Returns a gadget of the module that contains `pc`. Returns 0 if none is found, if the module has
+/// no .eh_frame_hdr table, or if its program headers are not at its start. Allocates nothing and
+/// takes no lock. The result is valid while the module stays loaded. May change errno.
 inline std::uintptr_t find_return_gadget(std::uintptr_t pc) noexcept {
   constexpr std::size_t kPage = 4096;
   const os::LoadedModule module = os::find_module(pc);

@@ -10,16 +10,16 @@
 
 namespace alloctap::elf {
 
-/// Scratch memory of `find_row`. About 4 KB, the size of some fibers' stacks, so callers inside
-/// malloc keep it elsewhere.
+/// Scratch memory of `find_row`. It takes about 4 KB, as much as some fibers' stacks, so callers
+/// inside malloc must not allocate it on the stack.
 struct RowSearch {
   FoundDescription found;
   std::optional<CallFrameInterpreter> interpreter;
 };
 
-/// Writes the row at `pc` to `row`, which is meaningful only on `kFound`. For a return address not
-/// of a signal frame, pass the address before it: the call may be its function's last instruction.
-/// Runs inside malloc.
+/// Writes the row at `pc` to `row`, which is meaningful only if the result is `kFound`. For a
+/// return address outside signal frames, pass the address before it, because the call may be the
+/// last instruction of its function. Runs inside malloc.
 inline UnwindStatus find_row(const UnwindTables& tables, std::uintptr_t pc, CallFrameRow& row,
                              RowSearch& search) noexcept {
   search.found = find_frame_description(tables, pc);
@@ -31,7 +31,7 @@ inline UnwindStatus find_row(const UnwindTables& tables, std::uintptr_t pc, Call
     row = interpreter.row();
     return UnwindStatus::kFound;
   }
-  // Without an error, the rows of an FDE cover all its code.
+  // The rows of an FDE cover all its code, so no row is missing unless an error occurred.
   return interpreter.status();
 }
 

@@ -16,13 +16,13 @@
 
 namespace alloctap::elf {
 
-/// Returns whether `address` may be the system's code: in the vDSO, in a library, or anywhere if
-/// there is no vDSO. Saves copying JIT code at each capture.
+/// Returns whether `address` may be in a signal trampoline. False only outside all modules (JIT
+/// code) if a vDSO exists, which saves a copy of that code at each capture.
 inline bool may_return_from_signal(std::uintptr_t address) noexcept {
   return os::vdso_address() == 0 || os::find_module(address).start != 0;
 }
 
-/// Returns a row with every register in the signal frame.
+/// Returns the row of the trampoline at `code`, which loads every register from the signal frame.
 inline CallFrameRow signal_row(std::uintptr_t code) noexcept {
   using Registers = arch::DwarfRegisters;
   CallFrameRow row;
@@ -40,9 +40,10 @@ inline CallFrameRow signal_row(std::uintptr_t code) noexcept {
   return row;
 }
 
-/// Writes the trampoline's row to `row` and returns true if `address`, rounded up to an
-/// instruction, is its first one. So return addresses minus one work too. Compares a copy of the
-/// code, so any address is safe. Costs system calls; may change errno. Runs inside malloc.
+/// Recognizes the trampoline by its instructions, which begin at `address` rounded up to an
+/// instruction. So return addresses minus 1 work, too. Writes the row to `row` and returns true if
+/// they match. Compares a copy of the code, so any address is safe. Makes system calls; may change
+/// errno. Runs inside malloc.
 inline bool find_signal_row(std::uintptr_t address, CallFrameRow& row) noexcept {
   using Code = arch::SignalReturn::Code;
   if constexpr (arch::SignalReturn::kCode.empty()) return false;

@@ -16,10 +16,11 @@
 
 namespace alloctap::elf {
 
-/// Returns the unwind tables of the module mapped at `start` as its program headers describe. Reads
-/// only `file`, the start of the module's file, aligned to 8. The result's bounds are those of the
-/// segment with .eh_frame_hdr: linkers put .eh_frame after it, and an unmapped gap may follow.
-/// Returns nullopt if the module has no tables or `file` lacks the headers. Runs inside malloc.
+/// Finds the unwind tables of the module mapped at `start` in its program headers. Reads only
+/// `file`, the start of the module's file, aligned to 8. The result's bounds are those of the
+/// segment with .eh_frame_hdr, because linkers put .eh_frame into it, and a gap may follow the
+/// segment. Returns nullopt if the module has no tables or `file` lacks the headers. Runs inside
+/// malloc.
 inline std::optional<UnwindTables> unwind_tables_of_image(std::span<const std::byte> file,
                                                           std::uintptr_t start) noexcept {
   const auto image = read_mapped_image(file, start);
@@ -54,7 +55,7 @@ inline std::optional<UnwindTables> find_unwind_tables(std::uintptr_t pc) noexcep
                        std::min(kPage, module.end - module.start));
   const auto tables = unwind_tables_of_image(file, module.start);
   if (tables) return tables;
-  // The program headers are not at the start: tools that edit finished files move them to the end.
+  // The program headers are not at the start, because tools that edit files move them to the end.
   if (module.unwind_tables == 0) return std::nullopt;
   return UnwindTables{module.unwind_tables, module.start, module.end};
 }

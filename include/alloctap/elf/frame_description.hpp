@@ -1,4 +1,4 @@
-/// A decoder of FDEs, with the contents of their CIE: how one function is unwound (DWARF 5, 6.4.1).
+/// A decoder of FDEs, which describe how one function is unwound, with their CIEs (DWARF 5, 6.4.1).
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ struct FrameDescription {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
   CommonInformation common;
-  /// Executed after those of the CIE.
+  /// The FDE's instructions, executed after the CIE's initial instructions.
   std::span<const std::byte> instructions;
 
   [[nodiscard]] bool covers(std::uintptr_t pc) const noexcept { return pc >= begin && pc < end; }
 };
 
-/// Decodes `entry`. Returns nullopt if it is no FDE, or it or its CIE is malformed. Runs inside
-/// malloc.
+/// Decodes `entry`. Returns nullopt if it is no FDE, or the FDE or its CIE is malformed. Runs
+/// inside malloc.
 inline std::optional<FrameDescription> decode_frame_description(const UnwindTables& tables,
                                                                 FrameEntry entry) noexcept {
   if (entry.kind != FrameEntry::Kind::kDescription) return std::nullopt;
@@ -39,7 +39,7 @@ inline std::optional<FrameDescription> decode_frame_description(const UnwindTabl
   return description;
 }
 
-/// Decodes the FDE at `address`. Returns nullopt like `decode_frame_description`.
+/// Decodes the FDE at `address`. Returns nullopt if `decode_frame_description` does.
 inline std::optional<FrameDescription> read_frame_description(const UnwindTables& tables,
                                                               std::uintptr_t address) noexcept {
   return decode_frame_description(tables, read_frame_entry(tables, address));

@@ -1,7 +1,8 @@
 /// Detects modules whose code requires landing pads for indirect branches (AArch64 BTI).
 ///
-/// The loader maps code pages so if the module's property note declares BTI (ELF for the Arm 64-bit
-/// Architecture, "Program Property"; Linux ABI gABI extensions, ".note.gnu.property").
+/// The loader maps a module's code pages with BTI if the module's property note declares it (ELF
+/// for the Arm 64-bit Architecture, "Program Property"; Linux ABI gABI extensions,
+/// ".note.gnu.property").
 #pragma once
 
 #include <elf.h>
@@ -29,7 +30,7 @@ inline bool promises_landing_pads(std::span<const std::byte> notes) noexcept {
     }
     return value;
   };
-  // A property is a type, a length and that many bytes, padded to 8.
+  // A property is a type, a length and as many bytes, padded to a multiple of 8.
   for (std::size_t at = kHeaderBytes; lies_inside(notes, at, 3 * sizeof(std::uint32_t));) {
     if (word(at) == kFeatures) return (word(at + 8) & kLandingPads) != 0;
     at += 8 + ((std::size_t{word(at + 4)} + 7) & ~std::size_t{7});

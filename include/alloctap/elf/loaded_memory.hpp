@@ -11,8 +11,8 @@
 
 namespace alloctap::elf {
 
-/// The PT_LOAD segments of one module, to validate addresses before reading. The caller ensures
-/// that they are mapped. Does not own `segments`. Runs inside malloc.
+/// The PT_LOAD segments of one module, which validate addresses before they are read. The caller
+/// ensures that the segments are mapped. Does not own `segments`. Runs inside malloc.
 class LoadedMemory {
  public:
   LoadedMemory(std::uintptr_t bias, std::span<const ElfW(Phdr)> segments) noexcept

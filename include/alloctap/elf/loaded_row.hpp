@@ -11,8 +11,9 @@
 
 namespace alloctap::elf {
 
-/// Interprets the table on each call. See `find_unwind_tables`, `find_row` and `find_signal_row`
-/// for preconditions and guarantees.
+/// Writes the row at `address` to `row`; returns false if not found. Interprets the table on each
+/// call. See `find_unwind_tables`, `find_row` and `find_signal_row` for preconditions and
+/// guarantees.
 [[nodiscard]] inline bool find_loaded_row(std::uintptr_t address, CallFrameRow& row,
                                           RowSearch& search) noexcept {
   const std::optional<UnwindTables> tables = find_unwind_tables(address);

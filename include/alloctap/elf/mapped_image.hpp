@@ -11,12 +11,13 @@
 
 namespace alloctap::elf {
 
-/// A module in memory. An address in the file plus `bias` is an address in the process.
+/// A module's location in memory. A virtual address in the file plus `bias` is an address in the
+/// process.
 struct MappedImage {
   std::uintptr_t bias = 0;
   /// One past the last byte that the module occupies.
   std::uintptr_t end = 0;
-  /// The GNU build-id, inside the bytes read; empty if not found there.
+  /// The GNU build-id, a range in the parsed bytes; empty if not found there.
   std::span<const std::byte> build_id;
 };
 
@@ -30,13 +31,13 @@ constexpr bool lies_inside(std::span<const std::byte> file, std::uint64_t offset
   return offset <= file.size() && bytes <= file.size() - offset;
 }
 
-/// Returns the program headers. Empty if `file` is no ELF file of this class or does not contain
-/// them.
+/// Returns the program headers. Empty if `file` is no ELF file of this process's class (32 or 64
+/// bits), or does not contain the headers.
 std::span<const ElfW(Phdr)> find_segments(std::span<const std::byte> file) noexcept;
 
 /// Parses `file`, the start of the ELF file whose first byte is mapped at `start`, aligned to 8.
-/// Returns nullopt if it is no ELF file of this class. Reads only inside `file`. Runs inside
-/// malloc.
+/// Returns nullopt if `file` is no ELF file of this process's class. Reads only inside `file`. Runs
+/// inside malloc.
 std::optional<MappedImage> read_mapped_image(std::span<const std::byte> file,
                                              std::uintptr_t start) noexcept;
 

@@ -15,10 +15,10 @@
 namespace alloctap::elf {
 
 enum class SlotKind : std::uint8_t {
-  /// A PLT's jump slot; may be bound on the first call.
+  /// A jump slot of the PLT, which the loader may bind at the first call.
   kJumpSlot,
-  /// An entry of the global offset table: -fno-plt calls through it, and code loads addresses from
-  /// it.
+  /// An entry of the global offset table. Code loads addresses from it, with -fno-plt for calls
+  /// too.
   kGlobalData,
   /// A word of data, such as `auto* function = &malloc` at namespace scope.
   kAbsolute,
@@ -26,9 +26,9 @@ enum class SlotKind : std::uint8_t {
 
 /// One word that the loader fills with the address of a symbol.
 struct SymbolSlot {
-  /// Aligned; in a segment that is writable or was until relocation ended (RELRO).
+  /// Aligned, in a segment that is writable or was until relocation ended (RELRO).
   std::uintptr_t address = 0;
-  /// NUL-terminated; belongs to the module.
+  /// The symbol's name: NUL-terminated, in the module's memory.
   const char* name = nullptr;
   const ElfW(Sym) * symbol = nullptr;
   SlotKind kind = SlotKind::kJumpSlot;
@@ -56,8 +56,9 @@ class SymbolSlotWalk {
 
  private:
   static std::int64_t addend(const ElfW(Rela) & relocation) noexcept { return relocation.r_addend; }
-  /// The loader has overwritten the addend in the word. So absolute words are skipped, as one with
-  /// an addend cannot be recognized. The relevant REL formats name functions by the other kinds.
+  /// In REL tables, the loader has overwritten the addend in the word. Returns a nonzero addend for
+  /// absolute words to skip them, because one with an addend cannot be recognized. The relevant REL
+  /// formats use the other kinds for functions.
   static std::int64_t addend(const ElfW(Rel) & relocation) noexcept {
     return kind_number(relocation.r_info) == arch::RelocationKinds::kAbsolute ? 1 : 0;
   }
@@ -94,7 +95,7 @@ class SymbolSlotWalk {
     if (!table.empty()) for_each_android_relocation(table, most_words(), see);
   }
 
-  /// Bounds the number of relocations: a word is filled at most once.
+  /// Returns the module's words, which bound the relocations, because each fills another word.
   [[nodiscard]] std::uint64_t most_words() const noexcept {
     std::uint64_t bytes = 0;
     for (const auto& segment : memory_.segments()) {
@@ -123,9 +124,9 @@ class SymbolSlotWalk {
 };
 
 /// Calls `visit(const SymbolSlot&)` for each word that is filled with a symbol's address without an
-/// addend. Takes some nanoseconds per relocation. Check `is_writable_slot` last, for the slots that
-/// you need. Skips packed relative relocations (DT_RELR), which name no symbols. Reads only inside
-/// the module's segments. Runs inside malloc.
+/// addend. Takes some nanoseconds per relocation. Does not check that the slot is writable; call
+/// `is_writable_slot` for the slots that you need. Skips packed relative relocations (DT_RELR),
+/// which name no symbols. Reads only inside the module's segments. Runs inside malloc.
 template <class Visit>
 void for_each_symbol_slot(const LoadedMemory& memory, const DynamicSection& section,
                           Visit&& visit) noexcept {

@@ -26,8 +26,7 @@ enum class UnwindStatus : std::uint8_t {
 struct UnwindTables {
   /// The address of the module's .eh_frame_hdr.
   std::uintptr_t header = 0;
-  /// Bounds of readable memory with the header and .eh_frame, which stays mapped as long as they
-  /// do.
+  /// Bounds of readable memory that contains the header and .eh_frame, mapped with the module.
   std::uintptr_t low = 0;
   std::uintptr_t high = 0;
 

@@ -31,7 +31,7 @@ ALLOCTAP_INLINE alloctap_slots* find_annotation_slots(std::span<const std::byte>
     if (owner == kOwner && note.n_type == kSlotsNote && note.n_descsz == sizeof distance) {
       std::memcpy(&distance, notes.data() + description, sizeof distance);
       const auto place = reinterpret_cast<std::uintptr_t>(notes.data()) + description;
-      // Wraps around if the slots lie below the note.
+      // `offset` is negative, so the sum wraps, if the slots lie below the note.
       const auto offset = static_cast<std::uintptr_t>(std::intptr_t{distance});
       return reinterpret_cast<alloctap_slots*>(place + offset);
     }
