@@ -1,5 +1,5 @@
-/// A code address with the registers needed to unwind from it. On some architectures the frame
-/// record alone does not lead to the caller's frame.
+/// A code address with the registers needed to unwind from it. It exists because on some
+/// architectures the frame record alone does not lead to the caller's frame.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@ namespace alloctap::arch {
 
 #if defined(__x86_64__) && defined(_WIN32)
 
-/// An address inside a function, with two registers at it. Windows code has no frame records: rbp
-/// points anywhere into the frame. So the address's unwind rule finds the caller from both
-/// registers.
+/// An address inside a function, with rsp and rbp at that address. Windows code has no frame
+/// records, because rbp may point anywhere into the frame. So the caller is found from both
+/// registers by the unwind rule at the address.
 struct CodeAddress {
   std::uintptr_t address = 0;
   std::uintptr_t stack_pointer = 0;
   std::uintptr_t frame_pointer = 0;
 };
 
-/// Returns the address at the point of inlining.
+/// Returns the code address at the point of inlining.
 ALLOCTAP_ALWAYS_INLINE CodeAddress this_place() noexcept {
   CodeAddress place;
   ALLOCTAP_ASM volatile(
@@ -33,21 +33,21 @@ ALLOCTAP_ALWAYS_INLINE CodeAddress this_place() noexcept {
 
 #elif defined(__x86_64__)
 
-/// Empty: a frame record ends at the start of the caller's frame (`stack_pointer_of_caller`).
+/// Empty, because the frame record alone leads to the caller's frame (`stack_pointer_of_caller`).
 struct CodeAddress {};
 
-/// Returns the address at the point of inlining.
+/// Returns the code address at the point of inlining.
 ALLOCTAP_ALWAYS_INLINE CodeAddress this_place() noexcept { return {}; }
 
 #elif defined(__aarch64__)
 
-/// An address inside a function. A frame record lies anywhere in the frame; the address's unwind
-/// rule has the distance to the caller's frame.
+/// An address inside a function. It is needed because a frame record may lie anywhere in its frame.
+/// The unwind rule at the address has the record's distance to the caller's frame.
 struct CodeAddress {
   std::uintptr_t address = 0;
 };
 
-/// Returns the address at the point of inlining.
+/// Returns the code address at the point of inlining.
 ALLOCTAP_ALWAYS_INLINE CodeAddress this_place() noexcept {
   CodeAddress place;
   ALLOCTAP_ASM volatile("adr %0, ." : "=r"(place.address));

@@ -19,13 +19,14 @@ struct DwarfRegisters {
   static constexpr unsigned kStackPointer = 7;
   static constexpr unsigned kReturnAddress = 16;
   static constexpr unsigned kProgramCounter = 16;
-  /// Whether the return address column is the program counter: the caller's value is its pc.
+  /// Whether the return address column is the program counter, so that the caller's value is the
+  /// caller's pc.
   static constexpr bool kReturnAddressIsProgramCounter = true;
   /// Whether return addresses may be signed (pointer authentication).
   static constexpr bool kMaySignReturnAddress = false;
 
-  /// Returns whether `number` is callee-saved: rbx, rbp and r12 to r15. The default if unwind rules
-  /// do not mention the register.
+  /// Returns whether `number` is callee-saved: rbx, rbp and r12 to r15. Such a register is
+  /// unchanged if the row has no rule for it.
   static constexpr bool is_preserved(unsigned number) noexcept {
 #if defined(_WIN32)
     // rsi and rdi are callee-saved on Windows ("x64 calling convention").
@@ -41,10 +42,11 @@ struct DwarfRegisters {
   static constexpr std::size_t kCount = 33;
   static constexpr unsigned kFramePointer = 29;
   static constexpr unsigned kReturnAddress = 30;
-  /// It is the link register, whose caller's value the call destroys.
+  /// False, because the column is the link register, and a call destroys the caller's value of it.
   static constexpr bool kReturnAddressIsProgramCounter = false;
   static constexpr unsigned kStackPointer = 31;
-  /// The pc at which a signal interrupted the caller; calls use the link register instead.
+  /// The return address column of signal frames, which saved the interrupted pc. Other frames use
+  /// the link register.
   static constexpr unsigned kProgramCounter = 32;
   static constexpr bool kMaySignReturnAddress = true;
 
@@ -53,7 +55,7 @@ struct DwarfRegisters {
     return number >= 19 && number <= kReturnAddress;
   }
 
-  /// Executes XPACLRI, a no-op hint on processors without pointer authentication.
+  /// Removes the signature by XPACLRI, a no-op on processors without pointer authentication.
   static std::uintptr_t strip_signature(std::uintptr_t return_address) noexcept {
     register std::uintptr_t link ALLOCTAP_ASM("x30") = return_address;
     ALLOCTAP_ASM("hint #7" : "+r"(link));

@@ -1,8 +1,9 @@
-/// Inline hooks: overwrites a function's entry with a jump, as each architecture needs it.
+/// Inline hooks: overwrites a function's entry with a jump, per architecture.
 ///
-/// `EntryPatch` has one interface for all architectures. The jump leads to an island, memory
-/// allocated within the jump's reach. It has a stub, which jumps to the replacement through a
-/// pointer. Its trampoline executes the displaced instructions and jumps back behind them.
+/// `EntryPatch` has one interface for all architectures. The jump leads to an island: memory within
+/// the jump's reach that contains a stub and a trampoline. The stub jumps to the replacement
+/// through a pointer. The trampoline executes the displaced instructions and jumps back to the
+/// instruction after them.
 #pragma once
 
 #include "alloctap/arch/function_code.hpp"

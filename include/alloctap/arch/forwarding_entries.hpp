@@ -1,18 +1,20 @@
-/// Assembly entry points that replace dlopen, dlmopen and dlsym. Each asks a C++ function which
-/// function to call, and jumps there with unchanged arguments and caller. A plain wrapper would not
-/// work, because the loader identifies callers by their return addresses.
+/// Assembly entry points that replace dlopen, dlmopen and dlsym. Each entry point calls a C++
+/// function that returns the address to call. The entry point then jumps to that address with
+/// unchanged arguments and return address. A plain wrapper would not work, because the loader
+/// identifies callers by their return addresses.
 ///
 /// `alloctap_forward_symbol` (dlsym) calls `alloctap_plt_before_symbol`, which takes no arguments
 /// and returns the function's address.
 ///
 /// `alloctap_forward_open` (dlopen) passes the caller's return address and the second argument to
 /// `alloctap_plt_before_open`, which returns a `ForwardedOpen`. `alloctap_forward_open_in`
-/// (dlmopen) passes only the return address, to `alloctap_plt_before_open_in`. If a gadget is
-/// given, the function returns to it, and it returns to the entry point. That calls
-/// `alloctap_plt_after_open` with the result and returns to the caller. All state is on the stack
-/// and covered by unwind tables. So the function may open further modules, throw, or never return.
+/// (dlmopen) passes only the return address, to `alloctap_plt_before_open_in`. If
+/// `ForwardedOpen::gadget` is set, the called function returns to the gadget, and the gadget
+/// returns to the entry point. The entry point then calls `alloctap_plt_after_open` with the result
+/// and returns to the caller. All state is on the stack and covered by unwind tables. So the called
+/// function may open further modules, throw, or never return.
 ///
-/// Up to three arguments and one result are preserved.
+/// The entry points preserve up to three arguments and one result.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +23,11 @@
 
 namespace alloctap::arch {
 
-/// The function to jump to, and its return address. A C struct of two words, so it is returned in
+/// The function to jump to, and its return address. A two-word C struct, so that it is returned in
 /// registers.
 struct ForwardedOpen {
   std::uintptr_t function;
-  /// The return address for the function: a gadget of `return_gadgets.hpp`; 0 means the caller.
+  /// The return address for the function: a gadget of `return_gadgets.hpp`, or 0 for the caller's.
   std::uintptr_t gadget;
 };
 
@@ -37,8 +39,9 @@ ALLOCTAP_HIDDEN void alloctap_forward_open_in();
 ALLOCTAP_HIDDEN void alloctap_forward_symbol();
 }
 
-// In COMDAT sections, because every source file has them. Unwinders look up return addresses minus
-// one, so a nop precedes each label that gadgets return to.
+// The functions are in COMDAT sections, because every source file that includes this header defines
+// them. Unwinders look up return addresses minus 1, so a nop precedes each label that gadgets
+// return to.
 #if defined(__x86_64__)
 ALLOCTAP_ASM(R"(
   .macro alloctap_begin_entry name, ask

@@ -1,7 +1,7 @@
 /// The frame record at the frame pointer.
 ///
-/// On x86-64 (System V ABI, 3.2.2) and AArch64 (AAPCS64, 6.2.3) it is the caller's frame pointer,
-/// followed by the return address.
+/// On x86-64 (System V ABI, 3.2.2) and AArch64 (AAPCS64, 6.2.3), a frame record is the caller's
+/// frame pointer, followed by the return address.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,16 @@ struct FrameRecord {
   std::uintptr_t return_address;
 };
 
-/// Whether functions with a frame pointer have a frame record. On Windows rbp points elsewhere.
+/// Whether functions with a frame pointer have a frame record. False on Windows, where rbp may
+/// point anywhere into the frame.
 #if defined(_WIN32)
 inline constexpr bool kHasFrameRecords = false;
 #else
 inline constexpr bool kHasFrameRecords = true;
 #endif
 
-/// Whether a frame record always ends its frame, so that the caller's begins after it: x86-64's
-/// calls and prologues allow nothing else.
+/// Whether a frame record always ends its frame, so that the caller's frame begins after it. True
+/// on x86-64, because call pushes the return address and the prologue pushes rbp next.
 #if defined(__x86_64__)
 inline constexpr bool kRecordEndsFrame = true;
 #else

@@ -7,8 +7,8 @@
 
 namespace alloctap::arch {
 
-/// `bytes` is the code that runs at `address`; it may be a copy or come from a file. `behind` is
-/// the readable memory after the function, which is searched for padding.
+/// The code of a function. `bytes` is the code that runs at `address`, possibly a copy or read from
+/// a file. `behind` is the readable memory after the function, which is searched for padding.
 struct FunctionCode {
   std::uintptr_t address = 0;
   std::span<const std::byte> bytes;

@@ -12,7 +12,7 @@ using x86_64::leaf_function_bytes;
 #include <span>
 
 namespace alloctap::arch {
-/// Not needed on other processors yet: returns 0, the value for an unknown length.
+/// Returns 0 (unknown length), because only x86-64 needs the length so far.
 inline std::size_t leaf_function_bytes(std::span<const std::byte>, std::uintptr_t) noexcept {
   return 0;
 }

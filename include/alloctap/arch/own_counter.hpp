@@ -8,9 +8,9 @@
 
 namespace alloctap::arch {
 
-/// Adds to a counter that only this thread writes; others may read it at any time. In assembly,
-/// because compilers emit a load and a store. A single x86-64 instruction, so a signal handler on
-/// this thread may count too.
+/// Adds `number` to a counter that only this thread writes. Other threads may read the counter at
+/// any time. On x86-64 this is one instruction, so a signal handler on this thread may count, too.
+/// Assembly is needed, because compilers emit a load and a store.
 ALLOCTAP_ALWAYS_INLINE void add_to_own(std::atomic<std::uint64_t>& counter,
                                        std::uint64_t number) noexcept {
 #if defined(__x86_64__)

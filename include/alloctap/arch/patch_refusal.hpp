@@ -5,7 +5,7 @@
 
 namespace alloctap::arch {
 
-/// `kNone` means that the function can be patched.
+/// The reason why a function cannot be patched, or `kNone` if it can.
 enum class PatchRefusal : std::uint8_t {
   kNone,
   kTooShort,
@@ -25,7 +25,7 @@ enum class PatchRefusal : std::uint8_t {
 
 inline constexpr std::uint8_t kPatchRefusals = 14;
 
-/// Returns the text that follows "because" in messages.
+/// Returns a clause to be printed after "because".
 constexpr const char* describe(PatchRefusal refusal) noexcept {
   switch (refusal) {
     case PatchRefusal::kNone:

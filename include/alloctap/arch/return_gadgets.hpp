@@ -1,9 +1,9 @@
 /// Return gadgets: instruction sequences that return to the next return address on the stack.
 ///
-/// A hook calls a function with a gadget in the caller's module as return address, and the hook's
-/// own code above it. The function then sees that module as its caller, and the hook regains
-/// control. Stacks stay unwindable meanwhile if the unwind row just before the gadget is the one
-/// listed here, with no other register saved.
+/// A hook enters a function with a gadget in the caller's module as the return address. Above it on
+/// the stack is the return address into the hook. So the function sees the caller's module as its
+/// caller, and the gadget returns to the hook. Stacks stay unwindable meanwhile if the unwind row
+/// at the byte before the gadget equals the one in `kReturnGadgets`, with no other register saved.
 #pragma once
 
 #include <array>
@@ -18,18 +18,18 @@ namespace alloctap::arch {
 struct ReturnGadget {
   static constexpr unsigned kNoRegister = DwarfRegisters::kCount;
 
-  /// Machine code; on x86-64 it may be inside other instructions.
+  /// The machine code. On x86-64, it may begin inside another instruction.
   std::string_view code;
   /// The rule of the canonical frame address (CFA).
   unsigned cfa_register = 0;
   std::int64_t cfa_offset = 0;
-  /// The register that the gadget restores.
+  /// The register that the gadget loads from the stack.
   unsigned saved_register = kNoRegister;
   /// Offsets of the saved register and the return address from the CFA.
   std::int64_t saved_at = -16;
   std::int64_t return_address_at = -8;
-  /// How many registers from `kFirstOptional` on the row may list as saved. Their slots are one
-  /// word each, from 16 bytes above `saved_at`. The gadget does not change them.
+  /// The number of registers from `kFirstOptional` on that the row may have as saved. They are
+  /// saved in consecutive words, beginning 2 words above `saved_at`. The gadget does not load them.
   unsigned optional_registers = 0;
   /// Required alignment of `code`.
   std::size_t alignment = 1;
@@ -37,8 +37,8 @@ struct ReturnGadget {
   static constexpr unsigned kFirstOptional = 19;
 };
 
-/// The gadgets that `forwarding_entries.hpp` builds frames for; it distinguishes them by their
-/// first byte.
+/// The gadgets that `forwarding_entries.hpp` builds frames for. That file distinguishes the gadgets
+/// by their first byte.
 #if defined(__x86_64__)
 inline constexpr unsigned kRbx = 3;
 inline constexpr std::array<ReturnGadget, 7> kReturnGadgets{{
@@ -46,7 +46,7 @@ inline constexpr std::array<ReturnGadget, 7> kReturnGadgets{{
     {"\xC3", DwarfRegisters::kStackPointer, 8},
     // add $8, %rsp; ret
     {"\x48\x83\xC4\x08\xC3", DwarfRegisters::kStackPointer, 16},
-    // pop %rcx; ret, as Clang does it
+    // pop %rcx; ret (how Clang frees 8 bytes)
     {"\x59\xC3", DwarfRegisters::kStackPointer, 16},
     // pop %rbx; ret
     {"\x5B\xC3", DwarfRegisters::kStackPointer, 16, kRbx},
@@ -57,7 +57,7 @@ inline constexpr std::array<ReturnGadget, 7> kReturnGadgets{{
     {"\xC9\xC3", DwarfRegisters::kFramePointer, 16, DwarfRegisters::kFramePointer},
 }};
 #elif defined(__aarch64__)
-/// Describes ldp x29, x30, [sp], #bytes; ret. The first instruction encodes the frame size.
+/// Returns the gadget ldp x29, x30, [sp], #bytes; ret. The ldp encodes the frame size.
 constexpr ReturnGadget restore_and_return(std::string_view code, unsigned cfa_register,
                                           std::int64_t bytes) noexcept {
   return {code,

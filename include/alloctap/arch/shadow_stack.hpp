@@ -1,7 +1,7 @@
 /// Detects hardware shadow stacks, which check returns against a separate stack.
 ///
-/// x86-64: Intel SDM, "RDSSP" (a no-op without a shadow stack). AArch64: Arm ARM, "CHKFEAT", bit 0,
-/// the guarded control stack (a hint elsewhere).
+/// x86-64: Intel SDM, "RDSSP", which is a no-op without a shadow stack. AArch64: Arm ARM,
+/// "CHKFEAT", bit 0 (guarded control stack), which is a no-op on older processors.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace alloctap::arch {
 inline bool has_shadow_stack() noexcept {
 #if defined(__x86_64__)
   std::uintptr_t pointer = 0;
-  // rdsspq %rax; as bytes, because older assemblers lack it.
+  // rdsspq %rax, encoded as bytes because older assemblers do not know the instruction.
   ALLOCTAP_ASM volatile(".byte 0xF3, 0x48, 0x0F, 0x1E, 0xC8" : "+a"(pointer));
   return pointer != 0;
 #elif defined(__aarch64__)

@@ -1,9 +1,9 @@
-/// The signal trampoline and the signal frame, for systems that have no unwind table for them.
+/// The signal trampoline and the signal frame, for systems without an unwind table for it.
 ///
 /// On AArch64, Linux has the trampoline in its vDSO but discards the vDSO's unwind tables
-/// (arch/arm64/kernel/vdso/vdso.lds.S and sigreturn.S). qemu-user and musl have no tables for
-/// theirs. The instructions do not vary, so GCC's unwinder recognizes them
-/// (libgcc/config/aarch64/linux-unwind.h).
+/// (arch/arm64/kernel/vdso/vdso.lds.S and sigreturn.S). The trampolines of qemu-user and musl have
+/// no unwind tables, either. The instructions do not vary, so GCC's unwinder recognizes the
+/// trampoline by them (libgcc/config/aarch64/linux-unwind.h).
 #pragma once
 
 #if defined(__aarch64__)
@@ -31,14 +31,14 @@ struct SignalReturn {
     ucontext_t context;
   };
 
-  /// Offset of the interrupted registers from the stack pointer. They are in the order of their
-  /// DWARF numbers, up to the program counter.
+  /// Offset from the stack pointer of the interrupted registers. The registers are stored in the
+  /// order of their DWARF numbers, up to the program counter.
   static constexpr std::ptrdiff_t kRegisters = offsetof(Frame, context.uc_mcontext.regs);
 };
 
 #else
 
-/// Empty: unwind tables cover all such code.
+/// Empty, because unwind tables cover the trampolines on other architectures.
 struct SignalReturn {
   using Code = std::array<std::uint32_t, 0>;
 

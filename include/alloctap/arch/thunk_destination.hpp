@@ -5,7 +5,7 @@
 
 namespace alloctap::arch {
 
-/// The destination is `address`, or the value of the word at `pointer`.
+/// The destination of a thunk: `address`, or the value of the word at `pointer`.
 struct ThunkDestination {
   std::uintptr_t address = 0;
   std::uintptr_t pointer = 0;

@@ -11,8 +11,8 @@
 
 namespace alloctap::arch::aarch64 {
 
-/// Register numbers. The first two are the ABI's scratch registers for linker veneers, so any call
-/// may change them.
+/// Register numbers. `kScratch` and `kSecondScratch` are the ABI's scratch registers for linker
+/// veneers, so any call may change them.
 inline constexpr std::uint32_t kScratch = 16;
 inline constexpr std::uint32_t kSecondScratch = 17;
 inline constexpr std::uint32_t kLinkRegister = 30;
@@ -38,7 +38,7 @@ constexpr bool is_load_in_reach(std::uintptr_t from, std::uintptr_t to) noexcept
 }
 
 /// Appends instructions to `room`, which will be mapped at `address`, aligned to 8. Precondition:
-/// `room` is large enough. Its last eight bytes are for a literal.
+/// `room` is large enough. The last eight bytes of `room` are reserved for a literal.
 class CodeWriter {
  public:
   CodeWriter(std::span<std::byte> room, std::uintptr_t address) noexcept
@@ -68,7 +68,8 @@ class CodeWriter {
     const auto words = static_cast<std::uint32_t>((pointer - here()) >> 2);
     put(0x58000000 | (words & 0x7FFFF) << 5 | number);
   }
-  /// Loads any number into a register through the literal, so call it at most once.
+  /// Stores `value` in the literal and loads it into a register. Call it at most once, because
+  /// there is one literal.
   void load_number(std::uint32_t number, std::uint64_t value) noexcept {
     const std::size_t literal = room_.size() - sizeof value;
     std::memcpy(room_.data() + literal, &value, sizeof value);

@@ -1,4 +1,4 @@
-/// Selects the instruction that an entry patch displaces, and checks that it may.
+/// Selects the instruction that an entry patch displaces, and checks that the patch is safe.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,16 @@
 
 namespace alloctap::arch::aarch64 {
 
-/// Length of the branch that replaces it: b.
+/// Length of b, the branch that replaces the displaced instruction.
 inline constexpr std::size_t kPatchBytes = kInstructionBytes;
 
-/// The function's first instruction, or the one after the landing pad, which stays: checked calls
-/// through pointers must find it. If `refusal` is not `kNone`, it concerns `refused_at`, and the
-/// other members are meaningless.
+/// The displaced instruction: the function's first one or, after a landing pad, the second. The
+/// landing pad stays in place, because indirect calls under BTI require it. If `refusal` is not
+/// `kNone`, it concerns `refused_at`, and the other members are meaningless.
 ///
 /// `signing` is a landing pad that signs the return address, paciasp or pacibsp; otherwise 0. It
-/// executes before the displaced instruction, and must be undone before the replacement is entered.
+/// executes before the displaced instruction, so its signature must be removed before the
+/// replacement is entered.
 struct DisplacedCode {
   PatchRefusal refusal = PatchRefusal::kNone;
   std::uintptr_t refused_at = 0;
@@ -37,11 +38,10 @@ struct DisplacedCode {
   }
 };
 
-/// Internals of `analyze_function`.
 namespace displacing {
 
-/// Returns why an instruction cannot be moved, or `kNone`. A second landing pad is also a target of
-/// indirect branches.
+/// Returns why an instruction cannot be moved, or `kNone`. A second landing pad cannot be moved
+/// either, because it is a target of indirect branches.
 constexpr PatchRefusal refusal_of(Form form) noexcept {
   switch (form) {
     case Form::kBreakpoint:
@@ -57,7 +57,6 @@ constexpr PatchRefusal refusal_of(Form form) noexcept {
   }
 }
 
-/// Selects the displaced instruction.
 inline void choose(const FunctionCode& function, DisplacedCode& displaced) noexcept {
   const auto too_short = [&](std::size_t bytes) { return function.bytes.size() < bytes; };
   if (too_short(kPatchBytes)) return displaced.refuse(PatchRefusal::kTooShort, function.address);
@@ -75,7 +74,7 @@ inline void choose(const FunctionCode& function, DisplacedCode& displaced) noexc
   displaced.refuse(refusal_of(displaced.instruction.form), displaced.start());
 }
 
-/// Returns why `instruction`, anywhere in the function, prevents the patch, or `kNone`.
+/// Returns why `instruction`, displaced or not, prevents the patch of `function`, or `kNone`.
 inline PatchRefusal refusal_anywhere(const FunctionCode& function, const DisplacedCode& displaced,
                                      const Instruction& instruction) noexcept {
   const std::uintptr_t to = instruction.target;
@@ -103,12 +102,12 @@ inline PatchRefusal refusal_anywhere(const FunctionCode& function, const Displac
 }  // namespace displacing
 
 /// Finds the instruction to displace, and checks every word of `function` for dependence on it.
-/// Calls of the entry are allowed; jumps to it are refused, because they may be loops. Invalid
-/// words are data and harmless. Allocates nothing.
+/// Allows calls to the function's entry, but refuses jumps to the entry, because they may be loops.
+/// Invalid words are allowed, because they are data. Allocates nothing.
 ///
-/// Exclusive loads are not displaced. The architecture guarantees that load and store succeed
-/// eventually only if they are close (DDI 0487, "Load-Exclusive and Store-Exclusive instruction
-/// usage restrictions").
+/// Exclusive loads are not displaced. A pair of exclusive load and store is guaranteed to succeed
+/// eventually only if both are close together (DDI 0487, "Load-Exclusive and Store-Exclusive
+/// instruction usage restrictions").
 inline DisplacedCode analyze_function(const FunctionCode& function) noexcept {
   DisplacedCode displaced;
   displacing::choose(function, displaced);

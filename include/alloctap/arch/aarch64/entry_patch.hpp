@@ -1,17 +1,17 @@
 /// `EntryPatch` of arch/entry_patch.hpp for AArch64: one branch at the function's entry.
 ///
-/// One aligned 4-byte store replaces one instruction, so no thread is ever between old and new
-/// code. No traps or stopped threads are needed. Afterwards the instruction caches are invalidated,
-/// and `synchronize` makes every thread refetch. Until then a thread may run either instruction.
-/// Both are correct, because the island is never freed.
+/// One aligned 4-byte store replaces one instruction, so no thread executes a mixture of old and
+/// new code. No thread has to trap or be stopped. Afterwards the instruction caches are
+/// invalidated, and `synchronize` makes every thread refetch. Until then, a thread may execute the
+/// old or the new instruction. Both are correct, because the island is never freed.
 ///
 /// The architecture guarantees that a concurrent thread executes the old or the new word if both
-/// are in this list: b, bl, brk, hvc, isb, nop, smc, svc. For other instructions, which nearly all
-/// entries have, it guarantees that only to threads that synchronize before they execute the word.
-/// (DDI 0487, "Concurrent modification and execution of instructions".) Linux stops all processors
-/// for its own such patches; a program could only use signals, which threads may block. In
-/// practice, processors fetch aligned words atomically, from caches coherent after invalidation.
-/// All tools that hook running functions rely on that.
+/// instructions are in this list: b, bl, brk, hvc, isb, nop, smc, svc. Nearly all functions begin
+/// with other instructions. For them, the guarantee holds only for threads that synchronize before
+/// they execute the word (DDI 0487, "Concurrent modification and execution of instructions"). When
+/// Linux patches itself, it stops all processors. A program could only stop threads by signals,
+/// which threads may block. In practice, processors fetch aligned words atomically, and caches are
+/// coherent after invalidation. All tools that hook running functions rely on this behaviour.
 #pragma once
 
 #include <atomic>
@@ -34,10 +34,10 @@ namespace alloctap::arch::aarch64 {
 /// A planned or applied patch. Trivially copyable.
 class EntryPatch {
  public:
-  /// Size of an island: stub, then trampoline.
+  /// Size of an island, which consists of a stub and a trampoline.
   static constexpr std::size_t kIslandBytes = 16 + kTrampolineBytes;
 
-  /// Analyzes an unpatched `function`.
+  /// Plans the patch of an unpatched `function`.
   static EntryPatch analyze(const FunctionCode& function) noexcept {
     EntryPatch patch;
     patch.displaced_ = analyze_function(function);
@@ -50,10 +50,10 @@ class EntryPatch {
   /// The range of bytes that the patch replaces.
   [[nodiscard]] std::uintptr_t start() const noexcept { return displaced_.start(); }
   [[nodiscard]] std::uintptr_t end() const noexcept { return displaced_.end(); }
-  /// Returns code that behaves as the unpatched function; valid after `write_island`.
+  /// Returns the address of code that acts as the unpatched function; valid after `write_island`.
   [[nodiscard]] std::uintptr_t trampoline() const noexcept { return trampoline_; }
 
-  /// Returns whether both displace the instruction at one address, with equal bytes.
+  /// Returns whether `other` displaces an equal instruction at the same address.
   [[nodiscard]] bool displaces_same(const EntryPatch& other) const noexcept {
     return start() == other.start() && displaced_.signing == other.displaced_.signing &&
            original() == other.original();
@@ -65,13 +65,14 @@ class EntryPatch {
     return visit_island_places(start(), visit);
   }
 
-  /// Writes the island for address `place`, one of those visited, to `room`. The stub jumps through
-  /// the word at `pointer`, at most 1 MiB away. If refused, only `room` has changed, and another
-  /// address may work.
+  /// Writes to `room` the island that will be mapped at `place`, an address that `visit_places`
+  /// visited. The stub jumps through the word at `pointer`, at most 1 MiB away. If it returns a
+  /// refusal, only `room` has changed, and another address may work.
   PatchRefusal write_island(std::span<std::byte, kIslandBytes> room, std::uintptr_t place,
                             std::uintptr_t pointer) noexcept {
     CodeWriter stub(room.first<kTrampolineOffset>(), place);
-    // Undoes the landing pad's signature; the stack pointer is still that of the entry.
+    // Removes the signature that the landing pad added. The stack pointer, which the signature
+    // includes, is still the entry's.
     if (displaced_.signing != 0) stub.put(displaced_.signing | kAuthenticates);
     stub.load(kSecondScratch, pointer);
     stub.jump_to_register(kSecondScratch);
@@ -91,7 +92,8 @@ class EntryPatch {
   [[nodiscard]] static bool traps() noexcept { return false; }
   [[nodiscard]] static bool needs_synchronization() noexcept { return false; }
 
-  /// Returns whether the function is in that state. Precondition: its memory is readable.
+  /// Returns whether the function's bytes are the patched or, if not `patched`, the original ones.
+  /// Precondition: the function's memory is readable.
   [[nodiscard]] bool is_in_state(bool patched) const noexcept {
     std::uint32_t now = 0;
     std::memcpy(&now, reinterpret_cast<const void*>(start()), sizeof now);
@@ -99,8 +101,8 @@ class EntryPatch {
   }
 
   /// Switches the function to the state `patched`, while other threads may run it. Precondition:
-  /// its page is writable and executable. If `synchronize` does nothing, other threads see the
-  /// change later.
+  /// its page is writable and executable. Without a working `synchronize`, other threads see it
+  /// later.
   template <class Synchronize>
   void store(bool patched, Synchronize&& synchronize) const noexcept {
     auto* const word = reinterpret_cast<std::uint32_t*>(start());
@@ -109,11 +111,11 @@ class EntryPatch {
     synchronize();
   }
 
-  /// Returns 0: this patch never traps.
+  /// Returns 0, because threads never trap on this patch.
   [[nodiscard]] static std::uintptr_t resume_place(std::uintptr_t) noexcept { return 0; }
 
-  /// Calls `visit(from, to, to_end)` with the address of the displaced instruction and the range of
-  /// the trampoline.
+  /// Calls `visit(from, to, to_end)` with the displaced instruction's address and the trampoline's
+  /// range.
   template <class Visit>
   void visit_moved(Visit&& visit) const noexcept {
     visit(start(), trampoline_, trampoline_ + kIslandBytes - kTrampolineOffset);

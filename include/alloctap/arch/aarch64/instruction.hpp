@@ -12,7 +12,7 @@ namespace alloctap::arch::aarch64 {
 
 inline constexpr std::size_t kInstructionBytes = 4;
 
-/// Classes of instructions, by what moving them requires.
+/// Classes of instructions by how they can be moved to another address.
 enum class Form : std::uint8_t {
   kMovable,          ///< Position-independent.
   kJump,             ///< b: to `target`.
@@ -44,13 +44,12 @@ struct Instruction {
   [[nodiscard]] bool branches() const noexcept {
     return form == Form::kJump || form == Form::kConditionalJump || form == Form::kCall;
   }
-  /// Returns whether it is a valid target of indirect calls under BTI.
+  /// Returns whether the instruction is a valid target of indirect calls under BTI.
   [[nodiscard]] bool is_pad() const noexcept {
     return form == Form::kLandingPad || form == Form::kSigningPad;
   }
 };
 
-/// Internals of `decode_instruction`.
 namespace decoding {
 
 /// The field that encodes the distance to the target.
@@ -65,7 +64,8 @@ struct Encoding {
   std::uint8_t loaded_bytes = 0;
 };
 
-/// The first match wins. All pc-relative instructions are branches, adr, adrp, or literal loads.
+/// The encodings, of which the first that matches applies. All pc-relative instructions are
+/// branches, adr, adrp, or literal loads.
 inline constexpr std::array<Encoding, 38> kEncodings{{
     {0xFC000000, 0x14000000, Form::kJump, Distance::kBits26},
     {0xFC000000, 0x94000000, Form::kCall, Distance::kBits26},
@@ -84,7 +84,7 @@ inline constexpr std::array<Encoding, 38> kEncodings{{
     {0xFF000000, 0x5C000000, Form::kLoad, Distance::kBits19, 8},
     {0xFF000000, 0x9C000000, Form::kLoad, Distance::kBits19, 16},
     {0xFF000000, 0xDC000000, Form::kUnknown},
-    // br, blr, ret; authenticated without a modifier; with a modifier; retaa, retab.
+    // br, blr, ret; then their authenticated forms, without and with a modifier; then retaa, retab.
     {0xFFFFFC1F, 0xD61F0000, Form::kIndirectJump},
     {0xFFFFFC1F, 0xD63F0000, Form::kIndirectCall},
     {0xFFFFFC1F, 0xD65F0000, Form::kIndirectJump},
@@ -93,7 +93,7 @@ inline constexpr std::array<Encoding, 38> kEncodings{{
     {0xFFFFF800, 0xD71F0800, Form::kIndirectJump},
     {0xFFFFF800, 0xD73F0800, Form::kIndirectCall},
     {0xFFFFFBE0, 0xD65F0BE0, Form::kIndirectJump},
-    // retaasppc; autiasppc; paciasppc; pacm: the pc is part of the signature.
+    // retaasppc; autiasppc; paciasppc; pacm. Not movable, because the pc is part of the signature.
     {0xFFC0001F, 0x5500001F, Form::kBoundToPlace},
     {0xFFC0001F, 0xF380001F, Form::kBoundToPlace},
     {0xFFFFDBFF, 0xDAC183FE, Form::kBoundToPlace},
@@ -104,18 +104,18 @@ inline constexpr std::array<Encoding, 38> kEncodings{{
     {0xFF000000, 0xD5000000, Form::kMovable},
     {0xFFE0001F, 0xD4200000, Form::kBreakpoint},
     {0xFF000000, 0xD4000000, Form::kMovable},
-    // casp; exclusive loads and stores, which form pairs; the steps of memory copies and fills,
-    // which the system may restart from an earlier step.
+    // casp; exclusive loads and stores, which form pairs; memory copies and fills, whose sequence
+    // of instructions the system may restart at an earlier one.
     {0xBFA07C00, 0x08207C00, Form::kMovable},
     {0x3F800000, 0x08000000, Form::kBoundToPlace},
     {0x3B200C00, 0x19000400, Form::kBoundToPlace},
-    // Groups: branches; reserved, with SME in the upper half; unallocated.
+    // Whole encoding groups: branches; reserved, with SME in the upper half; unallocated.
     {0x1C000000, 0x14000000, Form::kUnknownBranch},
     {0x9E000000, 0x00000000, Form::kUnknown},
     {0x1A000000, 0x02000000, Form::kUnknown},
 }};
 
-/// Extracts the signed field of `count` bits from bit `low` on.
+/// Returns the signed field of `count` bits whose lowest bit is `low`.
 constexpr std::int64_t signed_field(std::uint32_t word, unsigned low, unsigned count) noexcept {
   return static_cast<std::int32_t>(word << (32 - low - count)) >> (32 - count);
 }
@@ -144,8 +144,8 @@ constexpr std::uintptr_t target_of(std::uint32_t word, Distance distance,
 
 }  // namespace decoding
 
-/// Decodes `word` at `address`. Knows all position-dependent instructions up to the 2024
-/// extensions, except compare-and-branch of two registers, which is `kUnknownBranch`.
+/// Decodes `word` at `address`. Recognizes all position-dependent instructions up to the 2024
+/// extensions. Compare-and-branch of two registers is only recognized as `kUnknownBranch`.
 constexpr Instruction decode_instruction(std::uint32_t word, std::uintptr_t address) noexcept {
   Instruction instruction{.address = address, .word = word};
   for (const decoding::Encoding& encoding : decoding::kEncodings) {

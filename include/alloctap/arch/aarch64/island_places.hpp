@@ -5,9 +5,9 @@
 
 namespace alloctap::arch::aarch64 {
 
-/// Calls `visit(place)` for addresses within 128 MiB of `start` until it returns true; otherwise
-/// returns false. One per 16 KiB, nearest first. Addresses below the function come first, because
-/// the heap may grow above it.
+/// Calls `visit(place)` for addresses within 128 MiB of `start` until it returns true. Returns
+/// false if it never does. Visits one address per 16 KiB, nearest first. Addresses below the
+/// function come first, because the heap may grow above it.
 template <class Visit>
 bool visit_island_places(std::uintptr_t start, Visit&& visit) noexcept {
   constexpr std::uintptr_t kStep = std::uintptr_t{1} << 14;

@@ -13,25 +13,25 @@
 
 namespace alloctap::arch::aarch64 {
 
-/// At most six instructions (landing pad, signing, three for the displaced one, the jump back),
-/// then a literal.
+/// Room for six instructions and a literal. The instructions are a landing pad, one that signs, at
+/// most three for the displaced one, and the jump back.
 inline constexpr std::size_t kTrampolineBytes = 6 * kInstructionBytes + sizeof(std::uint64_t);
 
-/// The result of `relocate`: code that executes the displaced instruction and jumps behind it.
-/// Begins with a landing pad.
+/// The result of `relocate`: code that executes the displaced instruction and jumps to the one
+/// after it. The code begins with a landing pad.
 struct RelocatedCode {
   PatchRefusal refusal = PatchRefusal::kNone;
-  /// In bytes, without the literal.
+  /// Size of the code in bytes, without the literal.
   std::size_t size = 0;
 };
 
-/// Internals of `relocate`.
 namespace relocating {
 
 constexpr std::uint32_t low_register(std::uint32_t word) noexcept { return word & 31; }
 constexpr std::uint32_t next_register(std::uint32_t word) noexcept { return word >> 5 & 31; }
 
-/// Returns the conditional branch `word` with a distance of two instructions.
+/// Returns the conditional branch `word` with its distance set to two instructions, so that it
+/// skips one.
 constexpr std::uint32_t over_one_instruction(std::uint32_t word) noexcept {
   constexpr std::uint32_t kTestBit = 0x36000000;
   const bool has_short_field = (word & 0x7E000000) == kTestBit;
@@ -39,7 +39,7 @@ constexpr std::uint32_t over_one_instruction(std::uint32_t word) noexcept {
   return (word & ~field) | 2U << 5;
 }
 
-/// Turns blr into br, and replaces reads of the link register by reads of `scratch`.
+/// Returns `word`, a blr, as a br that reads `scratch` in place of the link register.
 constexpr std::uint32_t as_jump(std::uint32_t word, std::uint32_t scratch) noexcept {
   constexpr std::uint32_t kCalls = 1U << 21;
   std::uint32_t jump = word & ~kCalls;
@@ -48,8 +48,9 @@ constexpr std::uint32_t as_jump(std::uint32_t word, std::uint32_t scratch) noexc
   return jump;
 }
 
-/// Turns a literal load into a load through register `base`. Indexed by the size (upper two bits),
-/// for integers (the last is prfm), then for floating-point registers.
+/// Returns `word`, a literal load, changed to a load from the address in register `base`. `kLoads`
+/// is indexed by the size (upper two bits): first for integers, of which the last is prfm, then for
+/// floating-point registers.
 constexpr std::uint32_t load_through(std::uint32_t word, std::uint32_t base) noexcept {
   constexpr std::array<std::uint32_t, 8> kLoads{0xB9400000, 0xF9400000, 0xB9800000, 0xF9800000,
                                                 0xBD400000, 0xFD400000, 0x3DC00000, 0};
@@ -65,7 +66,7 @@ inline void write_load(CodeWriter& writer, const Instruction& instruction) noexc
   writer.put(load_through(instruction.word, base));
 }
 
-/// Writes a call as a jump, with the original return address in the link register.
+/// Writes an indirect call as a jump, with the original return address in the link register.
 inline void write_indirect_call(CodeWriter& writer, const Instruction& instruction) noexcept {
   const std::uint32_t word = instruction.word;
   const bool has_second =
@@ -77,7 +78,7 @@ inline void write_indirect_call(CodeWriter& writer, const Instruction& instructi
   writer.put(jump);
 }
 
-/// Returns whether execution may continue after the instruction.
+/// Writes the relocated form of `instruction`. Returns whether execution may continue after it.
 inline bool write_instruction(CodeWriter& writer, const Instruction& instruction) noexcept {
   switch (instruction.form) {
     case Form::kJump:
@@ -113,15 +114,17 @@ inline bool write_instruction(CodeWriter& writer, const Instruction& instruction
 
 }  // namespace relocating
 
-/// Writes `displaced`, which was not refused, to `room`, which will be mapped at `at`, aligned to
-/// 8.
+/// Writes the relocated form of `displaced`, which was not refused, to `room`. `room` will be
+/// mapped at `at`, which is aligned to 8.
 ///
-/// Keeps all absolute addresses, operands and destinations. A call sets its original return address
-/// and jumps, so unwinders see the function and never the trampoline. (A shadow stack would reject
-/// that.) Clobbers x17, and x16 if a call uses x17 and the link register.
+/// Keeps all absolute addresses, operands and destinations. A displaced call becomes a jump with
+/// the original return address in the link register, so that unwinders never see the trampoline. A
+/// shadow stack would reject its return. Clobbers x17, and x16 if a call uses x17 and the link
+/// register.
 ///
-/// All branches are b, within 128 MiB: indirect branches would need landing pads, and returns a
-/// matching shadow stack. On `kOperandOutOfReach`, another address may work. Allocates nothing.
+/// All branches are b, within 128 MiB, because indirect branches would need landing pads, and
+/// returns would need a matching shadow stack. If the refusal is `kOperandOutOfReach`, another `at`
+/// may work. Allocates nothing.
 inline RelocatedCode relocate(const DisplacedCode& displaced,
                               std::span<std::byte, kTrampolineBytes> room,
                               std::uintptr_t at) noexcept {

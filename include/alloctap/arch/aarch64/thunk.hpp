@@ -12,10 +12,9 @@
 
 namespace alloctap::arch::aarch64 {
 
-/// Internals of `thunk_destination`.
 namespace thunks {
 
-/// The first instructions of the code, without the landing pad; word 0 beyond the end.
+/// The first instructions of the code, without the landing pad. Words beyond its end are 0.
 struct Words {
   Words(std::span<const std::byte> code, std::uintptr_t address) noexcept {
     std::size_t skipped = 0;
@@ -33,7 +32,7 @@ struct Words {
   std::array<Instruction, 5> words;
 };
 
-/// The fields of ldr x, [x, #offset] and add x, x, #offset.
+/// The fields of the instructions ldr x, [x, #offset] and add x, x, #offset.
 struct OffsetForm {
   explicit constexpr OffsetForm(std::uint32_t word) noexcept
       : to(word & 31), base(word >> 5 & 31), offset(word >> 10 & 0xFFF) {}
@@ -50,8 +49,8 @@ constexpr bool is_jump_to(std::uint32_t word, std::uint32_t number) noexcept {
   return word == (0xD61F0000 | number << 5);
 }
 
-/// Matches adrp, ldr or add, br. Between them may be an addition to the base (for lazy binding) and
-/// an authentication.
+/// Matches the sequence adrp, then ldr or add, then br. It may also contain an addition to the base
+/// (for lazy binding) and a pointer authentication.
 inline std::optional<ThunkDestination> page_destination(const Words& words) noexcept {
   constexpr std::uint32_t kAuthenticates = 0xD503219F;
   const OffsetForm form(words[1].word);
@@ -71,9 +70,9 @@ inline std::optional<ThunkDestination> page_destination(const Words& words) noex
 
 }  // namespace thunks
 
-/// Returns the destination of `code` at `address` if it is a thunk. That is an optional bti, then
-/// b, or ldr of a literal and br, or adrp, ldr or add, br. The last is a PLT entry or a linker's
-/// veneer.
+/// Returns the destination of `code` at `address` if it is a thunk. Otherwise returns nullopt. A
+/// thunk has an optional bti, followed by one of three forms. They are: b; ldr of a literal and br;
+/// adrp, then ldr or add, then br (PLT entries and linker veneers).
 inline std::optional<ThunkDestination> thunk_destination(std::span<const std::byte> code,
                                                          std::uintptr_t address) noexcept {
   const thunks::Words words(code, address);
@@ -88,7 +87,7 @@ inline std::optional<ThunkDestination> thunk_destination(std::span<const std::by
 }
 
 /// Returns whether `code` is a lazy binding stub: an optional bti, then stp x16, x30, [sp, #-16]!.
-/// No compiler begins a function so.
+/// No compiler generates a function that begins with this store.
 inline bool is_binding_stub(std::span<const std::byte> code) noexcept {
   constexpr std::uint32_t kStore = 0xA9BF7BF0;
   return thunks::Words(code, 0)[0].word == kStore;

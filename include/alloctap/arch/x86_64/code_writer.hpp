@@ -13,7 +13,7 @@
 
 namespace alloctap::arch::x86_64 {
 
-/// Length of a jump to any address: jmp [rip+0], then the address.
+/// Length of a jump to any address, encoded as jmp [rip+0] followed by the address.
 inline constexpr std::size_t kFarJumpBytes = 14;
 
 /// Returns whether a rel32 displacement at the end `from` of an instruction reaches `to`.
@@ -23,8 +23,8 @@ constexpr bool is_in_reach(std::uintptr_t from, std::uintptr_t to) noexcept {
          distance <= std::numeric_limits<std::int32_t>::max();
 }
 
-/// Appends code to `room`, which will be mapped at `address`. Drops what does not fit, but counts
-/// it in `size()`.
+/// Appends code to `room`, which will be mapped at `address`. Drops bytes that do not fit, but
+/// counts them in `size()`.
 class CodeWriter {
  public:
   CodeWriter(std::span<std::byte> room, std::uintptr_t address) noexcept
@@ -45,12 +45,12 @@ class CodeWriter {
     put(std::as_bytes(std::span(&number, 1)));
   }
 
-  /// Writes a displacement from the end of this field to `to`, which is in reach.
+  /// Writes the 4-byte displacement from its end to `to`. Precondition: `to` is in reach.
   void put_displacement(std::uintptr_t to) noexcept {
     put_number(static_cast<std::uint32_t>(to - (here() + sizeof(std::uint32_t))));
   }
 
-  /// Writes jmp rel32 or the long form, depending only on `here()` and `to`.
+  /// Writes jmp rel32 or, if `to` is out of reach, the long form of `kFarJumpBytes`.
   void jump(std::uintptr_t to) noexcept {
     if (is_in_reach(here() + kNearJumpBytes, to)) {
       put({0xE9});
@@ -66,7 +66,7 @@ class CodeWriter {
     put_displacement(pointer);
   }
 
-  /// Writes jcc rel32, or the inverse condition over a long jump.
+  /// Writes jcc rel32 or, if `to` is out of reach, an inverse jcc over a long jump.
   void jump_if(std::uint8_t condition, std::uintptr_t to) noexcept {
     if (is_in_reach(here() + kNearBranchBytes, to)) {
       put({0x0F, 0x80U + condition});
@@ -77,7 +77,7 @@ class CodeWriter {
     put_number(std::uint64_t{to});
   }
 
-  /// Pushes `value` without changing registers: push imm32, then stores the upper half.
+  /// Pushes `value` without changing registers, by push imm32 and a store of the upper half.
   void push(std::uintptr_t value) noexcept {
     put({0x68});
     put_number(static_cast<std::uint32_t>(value));

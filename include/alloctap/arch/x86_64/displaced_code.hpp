@@ -1,4 +1,4 @@
-/// Selects the instructions that an entry patch displaces, and checks that it may.
+/// Selects the instructions that an entry patch displaces, and checks that the patch is safe.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,13 @@
 
 namespace alloctap::arch::x86_64 {
 
-/// Length of the jump that replaces them: jmp rel32.
+/// Length of jmp rel32, the jump that replaces the displaced instructions.
 inline constexpr std::size_t kPatchBytes = 5;
 
-/// The instructions that begin in the replaced bytes `[start, start + kPatchBytes)`; the last may
-/// end behind them. `start` is the function's address, or the end of the landing pad, which stays.
-/// If `refusal` is not `kNone`, it concerns `refused_at`, and the other members are meaningless.
+/// The instructions that begin in the replaced bytes `[start, start + kPatchBytes)`. The last
+/// instruction may end beyond that range. `start` is the function's address or, if it begins with a
+/// landing pad, the end of that pad, which is not replaced. If `refusal` is not `kNone`, it
+/// concerns `refused_at`, and the other members are meaningless.
 struct DisplacedCode {
   PatchRefusal refusal = PatchRefusal::kNone;
   std::uintptr_t refused_at = 0;
@@ -33,7 +34,7 @@ struct DisplacedCode {
   [[nodiscard]] std::uintptr_t end() const noexcept {
     return count == 0 ? start : instructions[count - 1].end();
   }
-  /// Returns whether `address` is in the replaced bytes, except at their start.
+  /// Returns whether `address` is in the replaced bytes, but not at the first one.
   [[nodiscard]] bool is_inside_patch(std::uintptr_t address) const noexcept {
     return address > start && address < start + kPatchBytes;
   }
@@ -43,12 +44,11 @@ struct DisplacedCode {
   }
 };
 
-/// Internals of `analyze_function`.
 namespace displacing {
 
 /// Returns the number of padding bytes after a function that ends at `address`. Counts nops and
-/// int3, and only if they reach the next aligned function start; otherwise they may be that
-/// function's. Zeros are no padding: they may be an instruction or data.
+/// int3 only if they extend to the next aligned address, because otherwise they may belong to the
+/// next function. Does not count zeros, because they may be an instruction or data.
 inline std::size_t padding_at(std::uintptr_t address, std::span<const std::byte> behind) noexcept {
   constexpr std::uintptr_t kAlignment = 16;
   const std::size_t wanted = (kAlignment - address % kAlignment) % kAlignment;
@@ -70,7 +70,7 @@ inline PatchRefusal refusal_of(const Instruction& instruction, bool is_in_functi
   return PatchRefusal::kNone;
 }
 
-/// Decodes the instructions from `displaced.start` on.
+/// Decodes the instructions that begin in the replaced bytes.
 inline void collect(const FunctionCode& function, DisplacedCode& displaced) noexcept {
   const std::uintptr_t function_end = function.address + function.bytes.size();
   std::array<std::byte, kPatchBytes + ZYDIS_MAX_INSTRUCTION_LENGTH> window{};
@@ -95,7 +95,7 @@ inline void collect(const FunctionCode& function, DisplacedCode& displaced) noex
   }
 }
 
-/// Returns why a displaced instruction conflicts with the replaced bytes, or `kNone`.
+/// Returns why `instruction`, a displaced one, conflicts with the replaced bytes, or `kNone`.
 inline PatchRefusal refusal_among(const DisplacedCode& displaced,
                                   const Instruction& instruction) noexcept {
   const bool calls = instruction.flow == Flow::kCall || instruction.flow == Flow::kIndirectCall;
@@ -106,7 +106,7 @@ inline PatchRefusal refusal_among(const DisplacedCode& displaced,
   return PatchRefusal::kNone;
 }
 
-/// Returns why `instruction`, anywhere in the function, prevents the patch, or `kNone`.
+/// Returns why `instruction`, displaced or not, prevents the patch of `function`, or `kNone`.
 inline PatchRefusal refusal_anywhere(const FunctionCode& function, const DisplacedCode& displaced,
                                      const Instruction& instruction) noexcept {
   const bool stays = instruction.address >= displaced.end();
@@ -125,8 +125,8 @@ inline PatchRefusal refusal_anywhere(const FunctionCode& function, const Displac
 }  // namespace displacing
 
 /// Finds the instructions to displace, and decodes all of `function` to check that nothing depends
-/// on their bytes. Calls of the entry are allowed; jumps to it are refused, because they may be
-/// loops. Allocates nothing; about 0.1 us per instruction.
+/// on the replaced bytes. Allows calls to the function's entry, but refuses jumps to the entry,
+/// because they may be loops. Allocates nothing. Takes about 0.1 us per instruction.
 inline DisplacedCode analyze_function(const FunctionCode& function) noexcept {
   DisplacedCode displaced;
   displaced.start = function.address;

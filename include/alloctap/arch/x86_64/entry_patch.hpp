@@ -18,13 +18,14 @@
 
 namespace alloctap::arch::x86_64 {
 
-/// A planned or applied patch. Trivially copyable. Keep it as long as a thread may trap.
+/// A planned or applied patch. Trivially copyable. Keep the object as long as a thread may trap,
+/// because `resume_place` is then needed.
 class EntryPatch {
  public:
-  /// Size of an island: stub, then trampoline.
+  /// Size of an island, which consists of a stub and a trampoline.
   static constexpr std::size_t kIslandBytes = 16 + kTrampolineBytes;
 
-  /// Analyzes an unpatched `function`, for threads with or without a shadow stack.
+  /// Plans the patch of an unpatched `function`. Refuses displaced calls if `under_shadow_stack`.
   static EntryPatch analyze(const FunctionCode& function,
                             bool under_shadow_stack = has_shadow_stack()) noexcept {
     EntryPatch patch;
@@ -45,10 +46,10 @@ class EntryPatch {
   /// The range of bytes that the patch replaces.
   [[nodiscard]] std::uintptr_t start() const noexcept { return displaced_.start; }
   [[nodiscard]] std::uintptr_t end() const noexcept { return displaced_.start + kPatchBytes; }
-  /// Returns code that behaves as the unpatched function; valid after `write_island`.
+  /// Returns the address of code that acts as the unpatched function; valid after `write_island`.
   [[nodiscard]] std::uintptr_t trampoline() const noexcept { return trampoline_; }
 
-  /// Returns whether both displace the instructions at one address, with equal bytes.
+  /// Returns whether `other` displaces equal instructions at the same address.
   [[nodiscard]] bool displaces_same(const EntryPatch& other) const noexcept {
     const auto mine = displaced_bytes();
     const auto theirs = other.displaced_bytes();
@@ -62,8 +63,9 @@ class EntryPatch {
     return visit_stub_places(displaced_, visit);
   }
 
-  /// Writes the island for address `place`, one of those visited, to `room`. The stub jumps through
-  /// the word at `pointer`. If refused, only `room` has changed, and another address may work.
+  /// Writes to `room` the island that will be mapped at `place`, an address that `visit_places`
+  /// visited. The stub jumps through the word at `pointer`. If it returns a refusal, only `room`
+  /// has changed, and another address may work.
   PatchRefusal write_island(std::span<std::byte, kIslandBytes> room, std::uintptr_t place,
                             std::uintptr_t pointer) noexcept {
     const std::uintptr_t trampoline = place + kTrampolineOffset;
@@ -83,7 +85,8 @@ class EntryPatch {
   /// Returns whether `store` is safe only if `synchronize` works.
   [[nodiscard]] bool needs_synchronization() const noexcept { return !text_.fits_one_store(); }
 
-  /// Returns whether the function is in that state. Precondition: its memory is readable.
+  /// Returns whether the function's bytes are the patched or, if not `patched`, the original ones.
+  /// Precondition: the function's memory is readable.
   [[nodiscard]] bool is_in_state(bool patched) const noexcept {
     const PatchBytes& bytes = patched ? text_.patched : text_.original;
     return std::memcmp(reinterpret_cast<const void*>(start()), bytes.data(), bytes.size()) == 0;
@@ -96,8 +99,8 @@ class EntryPatch {
     store_text(text_, patched, synchronize);
   }
 
-  /// Returns the trampoline address at which a thread that trapped at `place` resumes; 0 if the
-  /// trap is not this patch's. Async-signal-safe.
+  /// Returns the trampoline address at which a thread that trapped at `place` resumes. Returns 0 if
+  /// the trap is not one of this patch. Async-signal-safe.
   [[nodiscard]] std::uintptr_t resume_place(std::uintptr_t place) const noexcept {
     for (std::size_t i = 0; i < displaced_.count; ++i) {
       if (displaced_.instructions[i].address == place) return trampoline_ + relocated_.offsets[i];
@@ -106,7 +109,7 @@ class EntryPatch {
   }
 
   /// Calls `visit(from, to, to_end)` for each displaced instruction, with its old address and its
-  /// range in the trampoline. In ascending order; at most `kMaxMoved` times.
+  /// range in the trampoline. Makes at most `kMaxMoved` calls, by ascending address.
   template <class Visit>
   void visit_moved(Visit&& visit) const noexcept {
     for (std::size_t i = 0; i < displaced_.count; ++i) {
@@ -120,7 +123,8 @@ class EntryPatch {
  private:
   static constexpr std::size_t kTrampolineOffset = 16;
 
-  /// Refuses displaced calls: they push their return address, which a shadow stack does not record.
+  /// Refuses the patch if a call is displaced, because its relocated form pushes the return address
+  /// without a record on the shadow stack.
   void refuse_calls() noexcept {
     for (const Instruction& instruction : displaced_.code()) {
       const bool calls = instruction.flow == Flow::kCall || instruction.flow == Flow::kIndirectCall;

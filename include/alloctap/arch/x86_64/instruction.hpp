@@ -1,4 +1,4 @@
-/// A decoder of x86-64 instructions (by Zydis), reduced to what moving them requires.
+/// A decoder of x86-64 instructions (by Zydis), reduced to the properties needed to move them.
 #pragma once
 
 #include <Zydis/Zydis.h>
@@ -34,12 +34,13 @@ struct Instruction {
   std::uint8_t modrm_offset = 0;
   /// Offset of a RIP-relative operand's 32-bit displacement; 0 if absent.
   std::uint8_t operand_offset = 0;
-  /// Computes the operand's address only (lea).
+  /// Whether the instruction only computes its operand's address (lea).
   bool computes_address = false;
-  /// A nop of any length, or int3.
+  /// Whether the instruction is a nop of any length, or int3.
   bool is_padding = false;
   bool is_landing_pad = false;
-  /// Position-dependent in a way that is not described here, so it cannot be moved.
+  /// Whether the instruction cannot be moved, because it depends on its address in a way that no
+  /// other member describes.
   bool is_bound_to_place = false;
   bool uses_stack_pointer = false;
   /// Absolute addresses of the RIP-relative operand and of the branch destination.
@@ -57,7 +58,6 @@ struct Instruction {
   }
 };
 
-/// Internals of `decode_instruction`.
 namespace decoding {
 
 inline Flow flow_of_branch(const ZydisDecodedInstruction& raw) noexcept {
@@ -89,7 +89,7 @@ inline Flow flow_of_branch(const ZydisDecodedInstruction& raw) noexcept {
 }
 
 /// Returns whether AMD's processors truncate the destination to 16 bits. An operand-size prefix
-/// causes that, unless REX.W overrides it, as in calls for thread-local storage.
+/// causes the truncation, unless REX.W overrides the prefix, as in calls for thread-local storage.
 inline bool has_narrow_branch(const ZydisDecodedInstruction& raw) noexcept {
   const bool is_narrow = (raw.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) != 0;
   return raw.raw.imm[0].is_relative != 0 && is_narrow && raw.raw.rex.W == 0;
@@ -133,8 +133,8 @@ inline const ZydisDecoder& decoder() noexcept {
 
 }  // namespace decoding
 
-/// Decodes the first instruction of `code` at `address`. Returns nullopt if Zydis does not know it
-/// or `code` ends within it. Allocates nothing.
+/// Decodes the first instruction of `code` at `address`. Returns nullopt if Zydis does not know the
+/// instruction, or `code` ends within it. Allocates nothing.
 inline std::optional<Instruction> decode_instruction(std::span<const std::byte> code,
                                                      std::uintptr_t address) noexcept {
   ZydisDecodedInstruction raw;

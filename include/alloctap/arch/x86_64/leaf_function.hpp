@@ -11,7 +11,7 @@
 namespace alloctap::arch::x86_64 {
 
 /// Returns the length of the function at the start of `code`, or 0 if `code` ends first or cannot
-/// be decoded. The function ends at the first return or jump that no earlier branch skips.
+/// be decoded. The function is assumed to end at the first return or jump that no branch skips.
 inline std::size_t leaf_function_bytes(std::span<const std::byte> code,
                                        std::uintptr_t address) noexcept {
   std::uintptr_t furthest = address;

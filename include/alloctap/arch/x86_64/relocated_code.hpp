@@ -13,27 +13,28 @@
 
 namespace alloctap::arch::x86_64 {
 
-/// Enough for any displaced code: five conditional long jumps, landing pad, jump back.
+/// Enough for any displaced code. At most five conditional long jumps, a landing pad, the jump
+/// back.
 inline constexpr std::size_t kTrampolineBytes = 128;
 
-/// The result of `relocate`: code that executes the displaced instructions and jumps behind them.
-/// Begins with a landing pad.
+/// The result of `relocate`: code that executes the displaced instructions and jumps to the one
+/// after them. The code begins with a landing pad.
 struct RelocatedCode {
   PatchRefusal refusal = PatchRefusal::kNone;
   std::uintptr_t refused_at = 0;
   std::size_t size = 0;
-  /// Offsets of the displaced instructions in the code.
+  /// Offset of each displaced instruction's relocated form in the code.
   std::array<std::uint8_t, kPatchBytes> offsets{};
 };
 
-/// The implementation of `relocate`.
 class Relocator {
  public:
   Relocator(const DisplacedCode& displaced, std::span<std::byte> room, std::uintptr_t at) noexcept
       : displaced_(displaced), room_(room), at_(at) {}
 
-  /// Makes two passes. An instruction's new length does not depend on the map from old to new
-  /// addresses, so the first pass computes the map for the second.
+  /// Makes two passes, because branches need the new addresses of displaced instructions. The first
+  /// pass computes the new addresses. One such pass suffices, because an instruction's new length
+  /// does not depend on any new address.
   RelocatedCode run() noexcept {
     write();
     write();
@@ -75,7 +76,8 @@ class Relocator {
     }
   }
 
-  /// Writes loop over; over: jmp next; jmp destination. The displacement is the last byte.
+  /// Writes the loop or jcxz instruction, a short jump to the next instruction, and a jump to the
+  /// destination. The first branches over the second; its displacement is its last byte.
   void write_loop(CodeWriter& writer, const Instruction& instruction) noexcept {
     constexpr std::byte kOverShortJump{2};
     const std::uintptr_t to = new_place(instruction.destination);
@@ -101,15 +103,15 @@ class Relocator {
     writer.put(code.last(after));
   }
 
-  /// Turns call (FF /2) through a register or word into jmp (FF /4).
+  /// Returns `call` (FF /2), through a register or a word in memory, changed to jmp (FF /4).
   static Instruction as_jump(Instruction call) noexcept {
     std::byte& modrm = call.bytes[call.modrm_offset];
     modrm = (modrm & std::byte{0xC7}) | std::byte{4 << 3};
     return call;
   }
 
-  /// Returns the new address of the instruction at `old`, or `old` if it is not displaced.
-  /// Approximate in the first pass.
+  /// Returns the new address of the instruction at `old`, or `old` if it is not displaced. The
+  /// result is not final in the first pass.
   [[nodiscard]] std::uintptr_t new_place(std::uintptr_t old) const noexcept {
     for (std::size_t i = 0; i < displaced_.count; ++i) {
       if (displaced_.instructions[i].address == old) return at_ + result_.offsets[i];
@@ -128,13 +130,13 @@ class Relocator {
   RelocatedCode result_;
 };
 
-/// Writes `displaced`, which was not refused, to `room`, which will be mapped at `at`.
+/// Relocates `displaced`, which was not refused, into `room`, which will be mapped at `at`.
 ///
 /// Keeps absolute operands and destinations, except that branches to displaced instructions go to
-/// their new addresses. Short branches become near ones; loop and jcxz branch over one. A call
-/// pushes its original return address and jumps, so unwinders see the function and never the
-/// trampoline. (A shadow stack would reject that.) Branches reach any address; operands must be
-/// within 2 GiB. Allocates nothing.
+/// their new addresses. Short branches become near ones. A loop or jcxz, which has only a short
+/// form, branches to another jump. A call becomes a push of its original return address and a jump,
+/// so that unwinders never see the trampoline. A shadow stack would reject the call's return.
+/// Branches reach any address; operands must be within 2 GiB. Allocates nothing.
 inline RelocatedCode relocate(const DisplacedCode& displaced, std::span<std::byte> room,
                               std::uintptr_t at) noexcept {
   return Relocator(displaced, room, at).run();

@@ -1,11 +1,11 @@
 /// Candidate stub addresses that are safe for threads suspended between displaced instructions.
 ///
-/// A thread may have been interrupted after the first displaced instruction, for any time. It then
-/// resumes inside the jump's displacement. So each displacement byte at which a displaced
-/// instruction began must be an opcode that traps. That constrains the displacement, and so the
-/// stub's address. The trap handler sends the thread to the trampoline; no thread has to be stopped
-/// or waited for. Overlapping a displacement with instructions is known from Chamith et al.,
-/// "Instruction Punning", PLDI 2017.
+/// A thread may be suspended after the first displaced instruction for any time. When it resumes,
+/// it executes bytes of the jump's displacement. So each displacement byte at which a displaced
+/// instruction began must be an opcode that traps. This requirement constrains the displacement,
+/// and so the stub's address. The trap handler sends the thread to the trampoline; no thread has to
+/// be stopped or waited for. The technique of displacement bytes that are also opcodes is from
+/// Chamith et al., "Instruction Punning", PLDI 2017.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@
 
 namespace alloctap::arch::x86_64 {
 
-/// Returns which displacement bytes, lowest first, must trap because a displaced instruction began
-/// there.
+/// Returns for each displacement byte, lowest first, whether it must trap because a displaced
+/// instruction began at it.
 inline std::array<bool, 4> bound_displacement_bytes(const DisplacedCode& displaced) noexcept {
   std::array<bool, 4> bound{};
   for (const Instruction& instruction : displaced.code()) {
@@ -28,8 +28,9 @@ inline std::array<bool, 4> bound_displacement_bytes(const DisplacedCode& displac
   return bound;
 }
 
-/// Visits values for the highest displacement byte: trap bytes if `is_bound`, otherwise the nearest
-/// first. Addresses below the function come first, because the heap may grow above it.
+/// Calls `visit` with values for the highest displacement byte until it returns true. If
+/// `is_bound`, the values are trap bytes; otherwise those for the nearest addresses come first.
+/// Addresses below the function come first, because the heap may grow above it.
 template <class Visit>
 bool visit_highest_bytes(bool is_bound, Visit&& visit) noexcept {
   if (is_bound) {
@@ -56,7 +57,7 @@ bool visit_displacements(std::uint32_t highest, const std::array<bool, 4>& bound
   const std::uint32_t low = bound[0] ? kTrap : 0;
   const std::uint32_t first_third = bound[2] ? kTrap : 0;
   const std::uint32_t last_third = bound[2] ? kTrap : 0xFF;
-  // Downwards, so that below the function nearer addresses come first.
+  // Counts downwards, so that of the addresses below the function the nearest come first.
   for (std::uint32_t third = last_third + 1; third-- > first_third;) {
     for (std::uint32_t second = 0; second <= 0xFF; second += kSecondStep) {
       const std::uint32_t bytes =
@@ -68,8 +69,8 @@ bool visit_displacements(std::uint32_t highest, const std::array<bool, 4>& bound
   return false;
 }
 
-/// Calls `visit(stub)` for candidate addresses until it returns true; otherwise returns false. At
-/// most one per 16 KiB of the jump's reach.
+/// Calls `visit(stub)` for candidate addresses until it returns true. Returns false if it never
+/// does. Visits at most one address per 16 KiB of the jump's reach.
 template <class Visit>
 bool visit_stub_places(const DisplacedCode& displaced, Visit&& visit) noexcept {
   const auto bound = bound_displacement_bytes(displaced);

@@ -15,21 +15,21 @@ namespace alloctap::arch::x86_64 {
 
 using PatchBytes = std::array<std::byte, kPatchBytes>;
 
-/// The bytes at `start` in both states. `begins` marks the first bytes of unpatched instructions.
+/// The original and the patched bytes at `start`. `begins` marks where an original instruction
+/// begins.
 struct PatchedText {
   std::uintptr_t start = 0;
   PatchBytes original{};
   PatchBytes patched{};
   std::array<bool, kPatchBytes> begins{};
 
-  /// Returns whether one aligned 8-byte store changes all bytes. Other processors' instruction
-  /// fetch sees such stores atomically (AMD APM volume 2, 7.6.1; Intel's processors too).
+  /// Returns whether one aligned 8-byte store changes all bytes. The instruction fetch of other
+  /// processors sees such a store atomically (AMD APM volume 2, 7.6.1; Intel's processors too).
   [[nodiscard]] bool fits_one_store() const noexcept {
     return start % sizeof(std::uint64_t) + kPatchBytes <= sizeof(std::uint64_t);
   }
 };
 
-/// Internals of `store_text`.
 namespace storing {
 
 inline void store_byte(const PatchedText& text, std::size_t index, std::byte value) noexcept {
@@ -48,7 +48,7 @@ inline void store_at_once(const PatchedText& text, const PatchBytes& bytes) noex
   } while (!word.compare_exchange_weak(before, after, std::memory_order_release));
 }
 
-/// Stores the bytes that begin an unpatched instruction, or the others.
+/// Stores the bytes at which original instructions begin or, if not `beginnings`, the other bytes.
 inline void store_some(const PatchedText& text, const PatchBytes& bytes, bool beginnings) noexcept {
   for (std::size_t i = 1; i < bytes.size(); ++i) {
     if (text.begins[i] == beginnings) store_byte(text, i, bytes[i]);
@@ -57,13 +57,13 @@ inline void store_some(const PatchedText& text, const PatchBytes& bytes, bool be
 
 }  // namespace storing
 
-/// Replaces one state by the other. Precondition: the pages are writable. `synchronize` makes all
-/// prior stores visible to every thread's instruction fetch.
+/// Switches the text to the patched or the original bytes. Precondition: the pages are writable.
+/// `synchronize` makes all prior stores visible to every thread's instruction fetch.
 ///
-/// If one store does not suffice, no thread may execute a partly written instruction. So each
-/// instruction start becomes a trap before any other byte changes, and unpatching reverses the
-/// order. Threads that trap meanwhile resume in the trampoline. The kernel patches its text so
-/// (Linux, arch/x86/kernel/alternative.c), but only one instruction at a time.
+/// If one store does not suffice, no thread may execute a partly written instruction. So the first
+/// byte of each instruction becomes a trap before any other byte changes. Unpatching reverses the
+/// order. A thread that traps meanwhile resumes in the trampoline. Linux uses this protocol to
+/// patch one instruction of its text at a time (arch/x86/kernel/alternative.c).
 template <class Synchronize>
 void store_text(const PatchedText& text, bool patched, Synchronize&& synchronize) noexcept {
   const PatchBytes& bytes = patched ? text.patched : text.original;
