@@ -17,8 +17,8 @@ struct MarkedSlots {
 };
 inline constexpr std::uint64_t kSlotsNumber = 0x746F6C737061746C;
 
-/// Calls `visit(alloctap_slots&)` for each marked slots in `section`. The linker may have inserted
-/// padding words anywhere.
+/// Calls `visit(alloctap_slots&)` for each `MarkedSlots` in `section`. Checks every word, because
+/// the linker may have inserted padding words anywhere.
 template <class Visit>
 void visit_slots_in(std::span<std::byte> section, Visit&& visit) noexcept {
   for (std::size_t at = 0; at + sizeof(MarkedSlots) <= section.size();
@@ -28,8 +28,9 @@ void visit_slots_in(std::span<std::byte> section, Visit&& visit) noexcept {
   }
 }
 
-/// Calls `visit(alloctap_slots&)` for the slots of the module at `address`, which must stay loaded.
-/// Reads only its headers and that section. Takes no lock, allocates nothing.
+/// Calls `visit(alloctap_slots&)` for the slots of the module whose first byte is at `address`. The
+/// module must stay loaded. Reads only its headers and its section .alctap. Takes no lock,
+/// allocates nothing.
 template <class Visit>
 void visit_annotation_slots_of(std::uintptr_t address, Visit&& visit) noexcept {
   constexpr std::size_t kHeaderBytes = 4096;

@@ -13,9 +13,9 @@
 
 namespace alloctap::pe {
 
-/// A symbolizer over `file`, an on-disk image that must outlive it. Matches the function's first
-/// byte, found in .pdata, because the nearest lower symbol may be another function's. Control
-/// plane.
+/// A symbolizer for a PE file on disk, whose bytes must outlive it. Finds the function's first byte
+/// in .pdata and the symbol of that byte, because the nearest lower symbol may be another
+/// function's. Control plane.
 class FunctionNames {
  public:
   explicit FunctionNames(std::span<const std::byte> file) noexcept : file_(file) {
@@ -29,7 +29,7 @@ class FunctionNames {
   }
 
   /// Returns the mangled name of the function that contains `pc`, an offset in the mapped module.
-  /// Empty if unknown.
+  /// The name is empty if unknown.
   [[nodiscard]] std::string_view find(std::uint32_t pc) const noexcept {
     const auto begin = find_begin(pc);
     if (!begin) return {};
@@ -42,7 +42,7 @@ class FunctionNames {
   static constexpr std::size_t kSymbolBytes = 18;
   static constexpr std::size_t kEntryBytes = 12;
 
-  /// Returns 0 if `place` is out of bounds.
+  /// Returns the number at file offset `place`, or 0 if it is out of bounds.
   template <class Number>
   [[nodiscard]] Number number(std::size_t place) const noexcept {
     return read_number<Number>(file_, place).value_or(0);
@@ -55,7 +55,7 @@ class FunctionNames {
     return rest.substr(0, rest.find('\0'));
   }
 
-  /// Returns the file offset of the byte at `offset` in the module; 0 if the file does not have it.
+  /// Returns the file offset of the byte at `offset` in the module, or 0 if the file lacks it.
   [[nodiscard]] std::size_t place_of(std::uint32_t offset) const noexcept {
     for (std::size_t i = 0; i < section_count_; ++i) {
       const std::size_t section = sections_ + i * kSectionBytes;
@@ -66,7 +66,7 @@ class FunctionNames {
     return 0;
   }
 
-  /// An entry of the data directory: a table's offset and size.
+  /// An entry of the data directory: the offset of a table and its size.
   struct Directory {
     std::uint32_t offset = 0;
     std::uint32_t bytes = 0;
@@ -76,7 +76,7 @@ class FunctionNames {
     return {number<std::uint32_t>(place), number<std::uint32_t>(place + 4)};
   }
 
-  /// Returns the start of the function, or of the part of one, that contains `pc`.
+  /// Returns the start of the function, or of the outlined part of a function, that contains `pc`.
   [[nodiscard]] std::optional<std::uint32_t> find_begin(std::uint32_t pc) const noexcept {
     constexpr std::size_t kExceptionDirectory = 3;
     const Directory entries = directory(kExceptionDirectory);
@@ -117,7 +117,8 @@ class FunctionNames {
     return {};
   }
 
-  /// Names longer than 8 bytes are in the string table, which follows the symbols.
+  /// Returns the name of a symbol. Names longer than 8 bytes are in the string table after the
+  /// symbols.
   [[nodiscard]] std::string_view name_of_symbol(std::size_t symbol) const noexcept {
     if (number<std::uint32_t>(symbol) != 0) return text(symbol, 8);
     const std::size_t strings = symbols_ + symbol_count_ * kSymbolBytes;

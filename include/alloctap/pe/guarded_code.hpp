@@ -1,8 +1,8 @@
 /// Detects modules with Control Flow Guard, which checks the targets of indirect calls.
 ///
-/// Such modules ("PE Format", DllCharacteristics) check targets against the system's list of valid
-/// ones, kept by page. When a page becomes executable, all its addresses become valid, unless the
-/// caller requests that the list stay (os/memory_protection.hpp).
+/// A flag in DllCharacteristics ("PE Format") marks modules that check targets against the system's
+/// list of valid targets. When a page becomes executable, all its addresses become valid, unless
+/// the caller requests that the list is kept (os/memory_protection.hpp).
 #pragma once
 
 #include <cstdint>

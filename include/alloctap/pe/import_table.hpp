@@ -1,4 +1,4 @@
-/// A parser of import address tables, the words through which a PE module calls imported functions.
+/// A parser of import address tables, through whose words a PE module calls imported functions.
 ///
 /// Source: "PE Format" (Microsoft), "The .idata Section", "Delay-Load Import Tables".
 #pragma once
@@ -15,16 +15,17 @@ namespace alloctap::pe {
 
 /// A word of an import address table.
 struct ImportSlot {
-  /// The offset from the module's first byte.
+  /// The slot's offset from the module's first byte.
   std::uint32_t offset = 0;
-  /// Points into the module; nullptr if imported by ordinal, or the table has no names.
+  /// The function's name, in the module's memory. nullptr if the function is imported by ordinal,
+  /// or the table has no names.
   const char* name = nullptr;
-  /// Bound on the first call; until then it points to code of this module.
+  /// Whether the slot is bound on the first call. Until then, it points to code of this module.
   bool is_delayed = false;
 };
 
-/// An iterator over the import tables of a mapped module. Reads only inside `image`; tables beyond
-/// it are cut off. Runs inside malloc.
+/// An iterator over the import tables of a mapped module. Reads only inside `image`. Tables that
+/// extend beyond `image` are cut off. Runs inside malloc.
 class ImportTable {
  public:
   /// `image` is the readable part of the module, from its first byte.
@@ -40,7 +41,7 @@ class ImportTable {
     });
     for_each_library(kDelayedImports, [&](std::size_t entry) {
       constexpr std::uint32_t kHoldsOffsets = 1;
-      // Linkers before 2002 wrote 32-bit addresses instead of offsets.
+      // Skips tables of linkers before 2002, which wrote 32-bit addresses instead of offsets.
       if ((number(entry) & kHoldsOffsets) == 0) return;
       visit_slots(number(entry + 12), number(entry + 16), true, visit);
     });
@@ -51,14 +52,14 @@ class ImportTable {
   struct Directory {
     std::uint32_t number;
     std::size_t entry_bytes;
-    /// Position of the slots' offset within a descriptor; it is 0 in the terminator.
+    /// Position of the descriptor's field with the slots' offset, which is 0 in the terminator.
     std::size_t slots;
   };
   static constexpr Directory kImports{1, 20, 16};
   static constexpr Directory kDelayedImports{13, 32, 12};
   static constexpr std::size_t kWord = sizeof(std::uint64_t);
 
-  /// Returns 0 if `offset` is out of bounds.
+  /// Returns the number at `offset`, or 0 if it is out of bounds.
   [[nodiscard]] std::uint32_t number(std::size_t offset) const noexcept {
     return read_number<std::uint32_t>(image_, offset).value_or(0);
   }
@@ -75,7 +76,8 @@ class ImportTable {
     }
   }
 
-  /// Visits as many slots as the name table has entries; without one, stops at an empty slot.
+  /// Visits as many slots as the name table has entries. Without a name table, stops at an empty
+  /// slot.
   template <class Visit>
   void visit_slots(std::uint32_t slots, std::uint32_t names, bool is_delayed,
                    Visit& visit) const noexcept {
@@ -91,7 +93,7 @@ class ImportTable {
     }
   }
 
-  /// The name follows a two-byte hint.
+  /// Returns the name of a table entry, or nullptr. The name follows a two-byte hint.
   [[nodiscard]] const char* name_of(std::uint64_t entry) const noexcept {
     constexpr std::uint64_t kIsNumber = std::uint64_t{1} << 63;
     const std::uint64_t place = entry + 2;

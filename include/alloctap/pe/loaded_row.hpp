@@ -29,8 +29,8 @@ inline std::span<const FunctionEntry> find_functions(std::span<const std::byte> 
           *bytes / sizeof(FunctionEntry)};
 }
 
-/// Returns the entry of the function, or of the part of one, that contains `pc`, an offset in the
-/// module. Returns nullptr if not found.
+/// Returns the entry that covers `pc`, an offset in the module; nullptr if not found. An entry is
+/// for a function or an outlined part of a function.
 inline const FunctionEntry* find_function(std::span<const FunctionEntry> functions,
                                           std::uint32_t pc) noexcept {
   const auto above = std::upper_bound(
@@ -40,11 +40,11 @@ inline const FunctionEntry* find_function(std::span<const FunctionEntry> functio
   return &*(above - 1);
 }
 
-/// Writes the unwind row at `address` to `row`; returns false if not found. RtlLookupFunctionEntry
-/// finds such entries too, but takes the loader's lock on some systems. Under Wine, a walk by it
-/// and RtlVirtualUnwind takes three to five times as long (bench/README.md). Does not find code
-/// registered with RtlAddFunctionTable. Functions without an entry make no calls, so no return
-/// address is in them.
+/// Writes the unwind row at `address` to `row`; returns false if not found. Does not use
+/// RtlLookupFunctionEntry, because on some systems that takes the loader's lock. Under Wine, a walk
+/// by RtlLookupFunctionEntry and RtlVirtualUnwind takes three to five times as long
+/// (bench/README.md). Does not find code registered with RtlAddFunctionTable. A function without an
+/// entry makes no calls, so no return address is in it.
 [[nodiscard]] inline bool find_loaded_row(std::uintptr_t address, elf::CallFrameRow& row) noexcept {
   const os::LoadedModule module = os::find_module(address);
   if (module.start == 0) return false;

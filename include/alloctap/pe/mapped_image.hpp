@@ -10,8 +10,8 @@
 
 namespace alloctap::pe {
 
-/// A module in memory. Addresses are offsets from `bias`, because the loader overwrites the
-/// preferred base address.
+/// The location of a module in memory. `bias` is the address of its first byte, not the difference
+/// from the preferred base address, which the loader overwrites.
 struct MappedImage {
   std::uintptr_t bias = 0;
   /// One past the last byte that the module occupies.
@@ -20,7 +20,7 @@ struct MappedImage {
   std::array<std::byte, 8> build_id{};
 };
 
-/// Reads a little-endian number at `offset`. Returns nullopt if out of bounds.
+/// Returns the little-endian number at `offset`, or nullopt if it is out of bounds.
 template <class Number>
 std::optional<Number> read_number(std::span<const std::byte> file, std::size_t offset) noexcept {
   if (offset > file.size() || file.size() - offset < sizeof(Number)) return std::nullopt;
@@ -44,7 +44,7 @@ inline std::optional<std::size_t> find_headers(std::span<const std::byte> file) 
 }
 
 /// Parses `file`, the start of the PE file whose first byte is mapped at `start`. Returns nullopt
-/// if it is no PE file. Reads only inside `file`. Runs inside malloc.
+/// if `file` is no PE file. Reads only inside `file`. Runs inside malloc.
 inline std::optional<MappedImage> read_mapped_image(std::span<const std::byte> file,
                                                     std::uintptr_t start) noexcept {
   constexpr std::size_t kLinkTime = 8;

@@ -1,9 +1,9 @@
-/// Finds the slots of annotate.h in loaded modules of the system's format (ELF or PE).
+/// Finds the slots (function pointer tables) of annotate.h in loaded modules (ELF or PE).
 ///
 /// `native::visit_annotation_slots(visit)` calls `visit(alloctap_slots&)` for each module's slots,
 /// with the loader's lock held. Control plane; never inside malloc.
-/// `native::visit_annotation_slots_of(address, visit)` visits the module at `address`, on systems
-/// whose loader reports loaded modules.
+/// `native::visit_annotation_slots_of(address, visit)` visits the slots of the module at `address`.
+/// It exists on systems whose loader reports each module that it loads.
 #pragma once
 
 #include <cstdint>

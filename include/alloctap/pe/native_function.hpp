@@ -5,14 +5,15 @@
 
 namespace alloctap::native {
 
-/// The range `[begin, end)`; both are 0 if unknown.
+/// The address range `[begin, end)` of a function. Both members are 0 if the range is unknown.
 struct FunctionExtent {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
 };
 
-/// Returns the bounds of the function at `address`, or of an outlined part. Empty if the tables do
-/// not cover it, as for leaf functions on Windows. Allocates nothing and takes no lock.
+/// Returns the bounds of the function at `address`, or of an outlined part of it. The range is
+/// empty if the unwind tables do not cover `address`, as for leaf functions on Windows. Allocates
+/// nothing and takes no lock.
 [[nodiscard]] FunctionExtent find_function_extent(std::uintptr_t address) noexcept;
 
 }  // namespace alloctap::native

@@ -21,9 +21,9 @@ struct RowSearch {};
 using RowSearch = elf::RowSearch;
 #endif
 
-/// Writes the row at `address` to `row`; returns false if not found or not readable. For a return
-/// address, pass the address before it. Allocates nothing, takes no loader lock, runs inside
-/// malloc. The result is valid while the module stays loaded.
+/// Writes the row at `address` to `row`. Returns false if the row is not found or not readable. For
+/// a return address, pass the address before it. Allocates nothing and takes no loader lock. Runs
+/// inside malloc. The result is valid while the module stays loaded.
 [[nodiscard]] inline bool find_unwind_row(std::uintptr_t address, elf::CallFrameRow& row,
                                           RowSearch& search) noexcept {
 #if defined(_WIN32)
@@ -34,8 +34,8 @@ using RowSearch = elf::RowSearch;
 #endif
 }
 
-/// Returns whether `address` is in a module's code. Always false on Windows, which has no frame
-/// records. Runs inside malloc. May change errno.
+/// Returns whether `address` is in a module's code. Always returns false on Windows, where the
+/// result is not needed because code has no frame records. Runs inside malloc. May change errno.
 [[nodiscard]] inline bool is_module_code(std::uintptr_t address) noexcept {
 #if defined(_WIN32)
   static_cast<void>(address);

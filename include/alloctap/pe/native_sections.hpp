@@ -1,9 +1,9 @@
-/// Finds out which sections of a module the file marks as writable, in the system's format.
+/// Finds out whether a module's file (ELF or PE) marks a section as writable.
 ///
 /// `native::has_written_section(file, begin, end)` parses `file`, the start of the file whose first
-/// byte is mapped. It returns whether the file marks any of `[begin, end)`, byte offsets from
-/// there, as writable. Returns nullopt if the format does not record that for memory made read-only
-/// since (ELF). Runs inside malloc.
+/// byte is mapped. It returns whether a section in `[begin, end)`, byte offsets from that first
+/// byte, is marked as writable. Returns nullopt for ELF, which does not record this for memory made
+/// read-only after relocation. Runs inside malloc.
 #pragma once
 
 #include <cstddef>

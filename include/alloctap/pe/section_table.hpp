@@ -12,7 +12,7 @@
 
 namespace alloctap::pe {
 
-/// A section; `begin` is an offset from the module's first byte.
+/// A section of a PE file. `begin` is an offset from the module's first byte.
 struct SectionRow {
   std::string_view name;
   std::size_t begin = 0;
@@ -21,8 +21,8 @@ struct SectionRow {
 };
 
 /// Calls `visit(const SectionRow&)` for each section of `file`, the start of a PE file. Returns
-/// false if it is no PE file or does not contain the section table. Reads only inside `file`. Runs
-/// inside malloc.
+/// false if `file` is no PE file or does not contain the section table. Reads only inside `file`.
+/// Runs inside malloc.
 template <class Visit>
 bool visit_sections(std::span<const std::byte> file, Visit&& visit) noexcept {
   constexpr std::size_t kOptionalHeader = 24;
@@ -49,9 +49,10 @@ bool visit_sections(std::span<const std::byte> file, Visit&& visit) noexcept {
   return true;
 }
 
-/// Returns whether a section in `[begin, end)`, offsets from the module's first byte, is marked as
-/// writable, whatever its protection is now. Returns nullopt if `file`, the start of a PE file, is
-/// not one or does not contain the section table. Reads only inside `file`. Runs inside malloc.
+/// Returns whether a section that overlaps `[begin, end)`, offsets from the module's first byte, is
+/// marked as writable in the file. Its current protection does not matter. Returns nullopt if
+/// `file` is no PE file or does not contain the section table. Reads only inside `file`. Runs
+/// inside malloc.
 inline std::optional<bool> has_written_section(std::span<const std::byte> file, std::size_t begin,
                                                std::size_t end) noexcept {
   bool found = false;

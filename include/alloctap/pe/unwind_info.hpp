@@ -21,14 +21,14 @@ struct FunctionEntry {
   std::uint32_t unwind_info = 0;
 };
 
-/// An operation of a prologue, without operands in further slots.
+/// A 2-byte slot with one operation of a prologue. Large operands are in the slots after it.
 struct UnwindCode {
   std::uint8_t offset = 0;
   std::uint8_t operation = 0;
   std::uint8_t detail = 0;
 };
 
-/// An interpreter that reverses prologue operations and records the slots of saved registers.
+/// An interpreter that undoes a prologue's operations and records the addresses of saved registers.
 ///
 /// Offsets are relative to a base register that the function body does not change: the stack
 /// pointer, or the frame pointer once the prologue has set it.
@@ -37,8 +37,8 @@ class PrologueReader {
   explicit PrologueReader(std::span<const std::byte> image) noexcept : image_(image) {}
 
   /// Writes the row at `pc`, an offset in the module inside `function`, to `row`. Returns false if
-  /// the unwind information is unknown, or `pc` is in a function that was interrupted (a machine
-  /// frame).
+  /// the format of the unwind information is unknown, or if the function has a machine frame, which
+  /// an interrupt pushed.
   [[nodiscard]] bool read(const FunctionEntry& function, std::uint32_t pc,
                           elf::CallFrameRow& row) noexcept {
     row = {};
@@ -50,7 +50,7 @@ class PrologueReader {
       const auto parent = read_part(part.unwind_info);
       if (failed_) return false;
       if (!parent) return finish();
-      // The prologues of enclosing parts were executed completely.
+      // The prologues of the entries that this part is chained to were executed completely.
       part = *parent;
       executed_ = kWhole;
     }
@@ -91,13 +91,13 @@ class PrologueReader {
     return value;
   }
 
-  /// Converts an x86-64 instruction encoding's register number to DWARF.
+  /// Returns the DWARF number of the register that x86-64 instructions encode as `number`.
   static unsigned dwarf_number(unsigned number) noexcept {
     constexpr unsigned kNumbers[] = {0, 2, 1, 3, 7, 6, 4, 5};
     return number < 8 ? kNumbers[number] : number;
   }
 
-  /// Reads one part. Returns the entry that it is chained to, or nullopt.
+  /// Reads the unwind information at `place`. Returns the entry chained to, or nullopt.
   std::optional<FunctionEntry> read_part(std::size_t place) noexcept {
     constexpr unsigned kIsPart = 4;
     const auto header = load<Header>(place);
@@ -109,7 +109,7 @@ class PrologueReader {
       slot += undo(header, codes + slot * 2);
     }
     if (failed_ || (header.version_and_flags >> 3 & kIsPart) == 0) return std::nullopt;
-    // The entry follows the slots, padded to an even number.
+    // The chained entry follows the slots, whose number is padded to an even one.
     return load<FunctionEntry>(codes + (header.slots + 1U) / 2 * 4);
   }
 
@@ -138,7 +138,7 @@ class PrologueReader {
     }
   }
 
-  /// Makes the frame pointer the base if it is set at the requested pc.
+  /// Makes the frame pointer the base if the prologue has set it before the requested pc.
   void find_base(const Header& header, std::size_t codes) noexcept {
     saves_ = depth_;
     for (std::size_t slot = 0; slot < header.slots && !failed_;) {
@@ -152,7 +152,7 @@ class PrologueReader {
     }
   }
 
-  /// Returns the number of slots that the operation takes.
+  /// Undoes the operation at `place` if it was executed. Returns its number of slots.
   std::size_t undo(const Header& header, std::size_t place) noexcept {
     const UnwindCode code = load_code(place);
     const std::size_t slots = slots_of(code);
@@ -189,7 +189,7 @@ class PrologueReader {
     return slots;
   }
 
-  /// Relative to the base: the CFA is not known yet.
+  /// Records where a register is saved, relative to the base, because the CFA is not known yet.
   void note_saved(unsigned number, std::int64_t place) noexcept {
     elf::RegisterRule& rule = row_->registers[dwarf_number(number)];
     rule = {.kind = elf::RegisterRule::Kind::kAtCfaPlus, .value = place};
@@ -212,12 +212,12 @@ class PrologueReader {
 
   std::span<const std::byte> image_;
   elf::CallFrameRow* row_ = nullptr;
-  /// How much of the prologue was executed, in bytes.
+  /// The offset of the requested pc in the function: operations up to it were executed.
   std::uint32_t executed_ = 0;
   unsigned base_ = arch::DwarfRegisters::kStackPointer;
-  /// Offset from the base of the stack contents not yet unwound.
+  /// Offset from the base to the stack contents that are not unwound yet.
   std::int64_t depth_ = 0;
-  /// The base of saved registers' offsets.
+  /// Offset from the base to the address from which saved registers' offsets count.
   std::int64_t saves_ = 0;
   bool failed_ = false;
 };
