@@ -1,25 +1,27 @@
-/// A per-stack cache of the last captured frames, validated by comparing a few words of the stack.
+/// A per-stack cache of the last captured frames, validated by comparison of stack words.
 ///
-/// Why comparing words is enough. A frame is (pc, sp, fp). Its caller depends on the frame, the
-/// unwind rule at its pc, and the stack words that the rule reads. Those are the return address,
-/// often a saved frame pointer, rarely more. The frame and the rule alone determine the addresses
-/// of the words. So if a frame equals a cached one, its rule is equal too (rules change only with
-/// the epoch). If the words at the cached addresses also hold the cached values, the caller is the
-/// cached one. By induction, all frames outside a matching frame are valid if all cached words
-/// outside it are unchanged. If a word has changed, the frames inside it are still valid. This
-/// scheme patches no return address, so the capture sees whatever a program does to its stack.
+/// Why comparing words is enough. A frame is (pc, sp, fp). The caller depends on the frame, the
+/// unwind rule at the frame's pc, and the stack words that the rule reads. A rule reads the return
+/// address, often a saved frame pointer, rarely more. The frame and the rule alone determine the
+/// addresses of the words. So if a frame equals a cached frame, both have one rule (rules change
+/// only when `UnwindRules::epoch` does). If the words at the cached addresses also hold the cached
+/// values, the caller is the cached caller. By induction, all frames outside a matching frame are
+/// valid if all cached words outside it are unchanged. If a word has changed, the frames inside it
+/// are still valid. This scheme patches no return address, so the capture sees whatever a program
+/// does to its stack.
 ///
 /// Most code uses the frame pointer as a general-purpose register: functions save and restore it,
-/// and no rule reads it. A frame's fp matters if its own rule reads it, or passes it on to a caller
-/// whose fp matters. If fp does not matter, no result of a capture depends on it. Therefore the
-/// word that fp was loaded from is not cached, and two frames may match although their fp differ.
+/// and no rule reads it. A frame's fp matters if the frame's rule reads fp, or passes fp on to a
+/// caller whose fp matters. If fp does not matter, no result of a capture depends on it. Therefore
+/// the word that fp was loaded from is not cached, and two frames may match although their fp
+/// differ.
 ///
-/// The end of the stack is validated by the words that the outermost frame's rule reads. If that
-/// rule says that the frame has no caller, it reads no words. If the stack ends with a return
-/// address of 0, as on every Windows thread, the rule reads that word. So the end is stored as one
-/// more link of the chain, outside all frames. The whole stack is valid if the words of the end are
-/// unchanged, too. If a word of the end has changed, the stack continues or ends in another way.
-/// All cached frames are then still correct, but their outer callers are unknown.
+/// The end of the stack is validated by the words that the outermost frame's rule reads. A rule
+/// that says that the frame has no caller reads no words. If the stack ends with a return address
+/// of 0, as on every Windows thread, the rule reads that return address. So the chain stores the
+/// end and its words like one more frame, outside all frames. The whole stack is valid if the words
+/// of the end are unchanged, too. If a word of the end has changed, the stack continues or ends in
+/// another way. All cached frames are then still correct, but their outer callers are unknown.
 #pragma once
 
 #include <algorithm>
@@ -65,7 +67,7 @@ struct ChainFrame {
   /// the next outer frame.
   std::uint32_t words_end;
   bool pointer_matters;
-  /// Whether this frame, or one outside it, was found by a frame record.
+  /// Whether this frame, or a frame outside it, was found by a frame record.
   bool by_records;
 };
 
@@ -77,8 +79,8 @@ class ChainPlace {
 
   [[nodiscard]] const ChainFrame* frame() const noexcept { return frame_; }
 
-  /// Moves outwards past all frames with stack pointers below `sp`. The first move is branch-free,
-  /// because a branch would be mispredicted often.
+  /// Moves outwards past all frames whose stack pointers are below `sp`. The first move is
+  /// branch-free, because a branch would be mispredicted often.
   ALLOCTAP_ALWAYS_INLINE void go_out_to(std::uintptr_t sp) noexcept {
     std::ptrdiff_t passed = frame_->frame.sp < sp ? 1 : 0;
     ALLOCTAP_HIDE_VALUE(passed);
@@ -88,7 +90,7 @@ class ChainPlace {
     }
   }
 
-  /// Returns whether this frame matches `frame`, ignoring an fp that does not matter. The end
+  /// Returns whether this frame equals `frame`, ignoring an fp that does not matter. The end
   /// sentinel never matches.
   [[nodiscard]] bool is(const UnwindFrame& frame) const noexcept {
     const UnwindFrame& kept = frame_->frame;
@@ -111,10 +113,10 @@ enum class ChainEnd : std::uint8_t {
 };
 
 /// The cached frames of one stack, from the outermost (number 0) inwards. Each frame is stored with
-/// the stack words that its callee's rule read to find it. The hash of all frames from the
-/// outermost to that frame is stored, too. Memory comes from the arena and is freed only by
-/// `release`, so a chain lives as long as its thread's state. Not thread-safe: belongs to one
-/// thread. Runs inside malloc.
+/// the stack words that its callee's rule read to find it. Each frame also has the hash of all
+/// frames from the outermost to itself. Memory comes from the arena and is freed only by `release`,
+/// so a chain lives as long as its thread's state. Not thread-safe: belongs to one thread. Runs
+/// inside malloc.
 class CachedFrameChain {
   using Frame = ChainFrame;
 
@@ -132,7 +134,7 @@ class CachedFrameChain {
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] ChainEnd end() const noexcept { return end_; }
-  /// Returns whether the chain has the stack's end, which is valid while its words are unchanged.
+  /// Returns whether the chain has the stack's end. The end is valid while its words are unchanged.
   [[nodiscard]] bool end_is_sure() const noexcept { return end_ != ChainEnd::kCut; }
 
   /// Empties the chain and stores how the stack ends. The next frame added is the outermost.
@@ -156,16 +158,16 @@ class CachedFrameChain {
     for (std::uintptr_t& pc : pcs) pc = (--frame)->frame.pc;
   }
 
-  /// Returns the hash of frames 0 to `i`. Loads its halves separately, as they were stored, because
-  /// one wide load would stall on store forwarding.
+  /// Returns the hash of frames 0 to `i`. Loads the hash in two halves, as `push` stored them,
+  /// because one wide load would stall on store forwarding.
   [[nodiscard]] StackHash hash(std::size_t i) const noexcept {
     StackHash& hash = hashes_[i];
     return {.first = std::atomic_ref(hash.first).load(std::memory_order_relaxed),
             .second = std::atomic_ref(hash.second).load(std::memory_order_relaxed)};
   }
 
-  /// Returns whether frame `i` matches `frame`, ignoring an fp that does not matter. `kEnd` never
-  /// matches.
+  /// Returns whether frame `i` equals `frame`, ignoring an fp that does not matter; false for
+  /// `kEnd`.
   [[nodiscard]] bool is(std::size_t i, const UnwindFrame& frame) const noexcept {
     return place(i).is(frame);
   }
@@ -181,7 +183,7 @@ class CachedFrameChain {
     return frames_[i].pointer_matters;
   }
 
-  /// Returns whether frame `i`, or one outside it, was found by a frame record.
+  /// Returns whether frame `i`, or a frame outside it, was found by a frame record.
   [[nodiscard]] bool is_by_records(std::size_t i) const noexcept { return frames_[i].by_records; }
 
   /// Drops all but the outermost `size` frames.
@@ -194,8 +196,8 @@ class CachedFrameChain {
     ++size_;
   }
 
-  /// Adds the frames of a walk, given leaf first. Derives whether each frame's fp matters from the
-  /// `FramePointerUse` of the steps outside it. `use` is that of the step from the outermost frame.
+  /// Adds the frames of a walk, given leaf first. Derives whether each frame's fp matters from how
+  /// the steps outside the frame use fp. `use` says how the step from the outermost frame uses fp.
   void push_walked(std::span<const NotedFrame> leaf_first, FramePointerUse use) noexcept {
     bool matters = false;
     for (std::size_t left = leaf_first.size(); left > 0;) {
@@ -214,7 +216,8 @@ class CachedFrameChain {
 
   /// Returns the innermost frame of `[first, end)` with a changed word, or `end` if all are
   /// unchanged. If `first` is 0, also checks the end of the stack, and returns `kEnd` if only a
-  /// word of the end has changed. The words checked lie in live stack if frame `end` does.
+  /// word of the end has changed. The words checked lie in live stack if frame `end` lies in live
+  /// stack.
   [[nodiscard]] std::size_t find_changed(std::size_t first, std::size_t end) const noexcept {
     const StackWord* const low = words_ + (first == 0 ? 0 : words_begin(first));
     const StackWord* const word = last_changed(low, words_ + words_begin(end));
@@ -228,8 +231,8 @@ class CachedFrameChain {
   }
 
  private:
-  /// A cursor that appends frames to a chain with room for them. Separate from the chain so that
-  /// GCC keeps the cursor's fields in registers.
+  /// A cursor that appends frames to a chain that has room for the frames. Separate from the chain
+  /// so that GCC keeps the cursor's fields in registers.
   class Tail {
    public:
     explicit Tail(CachedFrameChain& chain) noexcept
@@ -244,7 +247,7 @@ class CachedFrameChain {
     ALLOCTAP_ALWAYS_INLINE void add(const NotedFrame& noted, bool pointer_matters) noexcept {
       copy_words(noted);
       std::uint32_t drop = noted.step.last_word_is_frame_pointer && !pointer_matters ? 1 : 0;
-      // Prevents a branch, which would be mispredicted at every other frame.
+      // Keeps GCC from emitting a branch, which would be mispredicted at every other frame.
       ALLOCTAP_HIDE_VALUE(drop);
       words_end_ += noted.step.word_count - drop;
       sum_ = sum_.with(noted.frame.pc);

@@ -25,9 +25,9 @@
 namespace alloctap {
 
 /// Returns the caller's stack pointer on architectures whose frame record may lie anywhere in the
-/// frame. `origin.frame` is the address of the saved frame pointer. The function's unwind rule has
-/// the distance from that address to the CFA. Returns 0 if the rule lacks that distance. A
-/// template, so that it is compiled only if used.
+/// frame. `origin.frame` is the address of the saved frame pointer. The function's unwind rule
+/// states the distance from that address to the CFA. Returns 0 if the rule does not state the
+/// distance. A template, so that it is compiled only if used.
 template <class Origin>
 std::uintptr_t caller_stack_pointer(const Origin& origin) noexcept {
   constexpr std::int64_t kWord = sizeof(std::uintptr_t);
@@ -90,14 +90,16 @@ ALLOCTAP_ALWAYS_INLINE UnwindFrame calling_frame(const Origin& origin) noexcept 
 
 /// A stack capture that reuses the frames of the thread's last capture. Runs inside malloc. `Rules`
 /// supplies the unwind rules. Each walk constructs a `Rules` from the thread's `Rules::Cache` and
-/// an epoch, so a `Rules` must be cheap to copy. `Rules` has:
-/// - `find(frame)`: the unwind rule of an `UnwindFrame` in that epoch;
-/// - `current_epoch()`: constant while the rules do not change;
+/// an epoch, so a `Rules` must be cheap to copy. The epoch is a counter that changes when rules may
+/// have changed. `Rules` has:
+/// - `find(frame)`: returns the unwind rule of an `UnwindFrame` in the epoch of this `Rules`;
+/// - `current_epoch()`: returns the epoch that is current now;
 /// - `Fallback`: the capture policy for rules that need all registers;
 /// - `kPointerDecides`: whether a walk ends, as failed, at a frame pointer that leads to no outer
 ///   frame. If false, the slow path walks such a stack again, because the stack may continue
 ///   elsewhere;
-/// - `is_code(address)`: whether `address` is in code, asked for addresses without a rule.
+/// - `is_code(address)`: returns whether `address` is in code. Called for addresses that have no
+///   rule.
 template <class Rules>
 class ChainCapture {
  public:
@@ -111,7 +113,7 @@ class ChainCapture {
       return nullptr;
     }
     const UnwindFrame leaf = calling_frame<Rules::kPointerDecides>(origin);
-    // `leaf` needs no bounds check: stacks cached under this serial passed it.
+    // `leaf` needs no bounds check: all stacks cached with this serial number passed the check.
     const StackChain* const stack = memory->stacks.find_latest(thread);
     if (stack == nullptr || stack->epoch != Rules::current_epoch()) [[unlikely]] {
       return nullptr;
@@ -151,8 +153,8 @@ class ChainCapture {
     const std::span<std::uintptr_t> frames(thread.frames, identified.stack.depth);
     Memory* memory = PerThread<Memory>::of(thread);
     if (memory == nullptr || memory->found == Found::kInThreadState) return frames;
-    // The stack is unchanged since the capture, but its rules may be invalid, because another
-    // thread may have unloaded a module.
+    // The stack is unchanged since the capture. But the rules that found its frames may be invalid,
+    // because another thread may have unloaded a module.
     const CachedFrameChain& chain = memory->current.stack->chain;
     const bool there = memory->found == Found::kInChain ||
                        (walk_current(*memory, Rules(memory->rules, Rules::current_epoch())) &&
@@ -191,8 +193,8 @@ class ChainCapture {
                              Rules::current_epoch());
   }
 
-  /// Handles a thread's first capture, a switch of stack or rules, and origins without a calling
-  /// frame.
+  /// Handles a thread's first capture, captures after the stack or the rules changed, and origins
+  /// whose calling frame is not found.
   ALLOCTAP_NOINLINE static IdentifiedStack identify_cold(ThreadState& thread,
                                                          const CallOrigin& origin,
                                                          std::uint32_t max_frames) noexcept {
@@ -241,7 +243,7 @@ class ChainCapture {
                       .by_records = chain.is_by_records(chain.size() - 1)}};
   }
 
-  /// Walks by the epoch that the chain was prepared for, and offers the stack to the stack cache.
+  /// Walks by the rules of the chain's epoch. Offers the stack to the stack cache.
   ALLOCTAP_NOINLINE static IdentifiedStack walk_and_learn(ThreadState& thread,
                                                           const CallOrigin& origin,
                                                           Memory& memory) noexcept {
@@ -287,7 +289,7 @@ class ChainCapture {
     return identified;
   }
 
-  /// Walks without a chain, and reads the stack only through system calls, which fail for
+  /// Walks without the frame cache. Reads the stack only through system calls, which fail for
   /// unreadable addresses.
   ALLOCTAP_NOINLINE static IdentifiedStack walk_slow(ThreadState& thread, const CallOrigin& origin,
                                                      Memory& memory) noexcept {
@@ -342,7 +344,7 @@ class ChainCapture {
     return identify_stack<typename Rules::Fallback>(thread, origin, max_frames);
   }
 
-  /// Its address identifies the chains that use `Rules`.
+  /// The address of this constant identifies the chains whose frames were found by `Rules`.
   static constexpr char kIdentity = 0;
 };
 

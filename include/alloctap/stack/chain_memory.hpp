@@ -39,7 +39,7 @@ struct ChainMemory {
   [[no_unique_address]] typename Rules::Cache rules;
   UnwindBuffer walked;
   Found found = Found::kInThreadState;
-  /// The last capture, if its frames are not in the thread's state.
+  /// The last capture, unless `found` is `kInThreadState`.
   Capture current;
   CopiedStack copy;
 

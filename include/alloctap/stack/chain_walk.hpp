@@ -23,7 +23,7 @@ template <class Rules>
 class ChainWalk {
  public:
   /// Returns the `UnwindBuffer` capacity for captures of `most_frames` frames. The capacity exceeds
-  /// that limit, because otherwise each return from a deep recursion would rewalk all frames.
+  /// `most_frames`, because otherwise each return from a deep recursion would rewalk all frames.
   static constexpr std::size_t walked_frames_for(std::size_t most_frames) noexcept {
     return 2 * (most_frames + 1);
   }
@@ -88,8 +88,8 @@ class ChainWalk {
     }
   }
 
-  /// Steps by a rule that is not plain. Out of line and by value, so that the fast path's values
-  /// stay in registers.
+  /// Steps by a rule whose CFA is not sp or fp plus an offset. Out of line, with the rule by value,
+  /// so that the fast path's values stay in registers.
   ALLOCTAP_NOINLINE UnwindOutcome step_slow(NotedFrame& reached, UnwindRule rule) noexcept {
     walked_.add_up_to(reached);
     const UnwindFrame frame = reached.frame;
@@ -104,7 +104,8 @@ class ChainWalk {
     return is_further_out ? outcome : UnwindOutcome::kBroken;
   }
 
-  /// Loads by field, as `frame` was stored, because one wide load would stall on forwarding.
+  /// Copies `frame` field by field, as it was stored, because a wide load would stall on
+  /// forwarding.
   static UnwindFrame loaded_apart(const UnwindFrame& frame) noexcept {
     std::uintptr_t pc = frame.pc;
     std::uintptr_t sp = frame.sp;
@@ -115,8 +116,8 @@ class ChainWalk {
 
   /// Validates the cached frames outside frame `met`, up to the limit on frames. `walked` is the
   /// number of frames from the leaf to `met`. Returns `met` if the frames are valid. Otherwise
-  /// returns the innermost frame that the walk may still meet, or `kEnd` if only the end of the
-  /// stack has changed or is unknown.
+  /// returns the innermost cached frame that the walk may still reach. Returns `kEnd` if only the
+  /// end of the stack has changed or is unknown.
   ALLOCTAP_NOINLINE std::size_t find_next(std::size_t met, std::size_t walked) const noexcept {
     const std::size_t wanted = most_frames_ + 1 - std::min(walked, most_frames_ + 1);
     const std::size_t changed = chain_.find_changed(met - std::min(met, wanted), met);
@@ -150,8 +151,9 @@ class ChainWalk {
     return replace_chain(ChainEnd::kOutermost, use, words_beyond());
   }
 
-  /// Ends the chain at code without an unwind table whose fp leads to no frame record. Another fp,
-  /// or other words, might lead to a record, so later captures validate fp and the words read.
+  /// Ends the chain at a frame without an unwind table whose fp leads to no frame record. Another
+  /// fp, or other stack words, might lead to a record. So later captures validate fp and the words
+  /// read.
   UnwindOutcome end_without_table() noexcept {
     return replace_chain(ChainEnd::kFailed, FramePointerUse::kUsed, words_beyond());
   }

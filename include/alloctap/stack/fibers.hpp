@@ -47,7 +47,7 @@ class Fibers {
   struct Fiber : Hook<ByLowestAddress>, Hook<ByNumber> {
     StackChain chain;
     std::uintptr_t number = 0;
-    /// Whether `fibers_` contains this fiber: false if another one has its lowest address.
+    /// Whether `fibers_` contains this fiber. False if another fiber has this lowest address.
     bool is_first = false;
   };
 
@@ -78,8 +78,8 @@ class Fibers {
                                     boost::intrusive::base_hook<Hook<Order>>,
                                     boost::intrusive::constant_time_size<false>>;
 
-  /// Returns an address, so that handles differ between copies of this library in one process, such
-  /// as alloctap-run's and the program's.
+  /// Returns the first handle: an address, so that handles differ between copies of this library in
+  /// one process, such as the copies in alloctap-run and in the program.
   static std::uintptr_t first_number() noexcept { return reinterpret_cast<std::uintptr_t>(&lock_); }
 
   static inline constinit FutexLock lock_;

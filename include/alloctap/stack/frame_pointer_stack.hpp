@@ -39,7 +39,7 @@ class FramePointerRules {
   /// Never called, because `find` has a rule for all code.
   [[nodiscard]] static bool is_code(std::uintptr_t) noexcept { return false; }
 
-  /// The rule of code that keeps a frame pointer: CFA = fp + the size of the frame record.
+  /// The rule for functions that set up a frame pointer: CFA = fp + the size of the frame record.
   static constexpr UnwindRule kRecord{.cfa_offset = sizeof(arch::FrameRecord),
                                       .fp_slot = -2,
                                       .return_slot = -1,
@@ -49,7 +49,7 @@ class FramePointerRules {
 /// A frame-pointer unwinder with the frame cache of `UnwindTableStack`. Choose it for code without
 /// unwind tables. The program and the libraries on its stacks must be built with
 /// -fno-omit-frame-pointer; frames of other code are missing. The capture counts as failed if the
-/// unwind table says that the innermost function keeps no frame pointer. A frame that is missing
+/// unwind table says that the innermost function sets up no frame pointer. A frame that is missing
 /// further out cannot be detected.
 struct FramePointerStack {
   static constexpr std::string_view name = "frame-pointer";

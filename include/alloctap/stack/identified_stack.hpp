@@ -16,8 +16,8 @@ struct IdentifiedStack {
   StackHash hash;
   CapturedStack stack;
   /// Points at a cache slot in which the caller stores its id of this stack. When the stack recurs,
-  /// the slot holds that id or another stack's id, so the caller must check the id. nullptr if the
-  /// policy caches no stacks. Valid until the thread's next capture.
+  /// the slot may hold another stack's id, so the caller must check the id. nullptr if the policy
+  /// caches no stacks. Valid until the thread's next capture.
   std::uint32_t* place = nullptr;
 };
 
@@ -45,8 +45,8 @@ concept IdentifyingStackCapture =
     };
 
 /// An identifying capture split into an inlined fast path and a slow path. `recall` returns the
-/// stack that the thread's cache predicted if it is the current one; otherwise nullptr. `recall`
-/// changes only the prediction. The result is valid until the thread's next capture.
+/// stack that the thread's cache predicted if that is the current stack; otherwise nullptr.
+/// `recall` changes only the prediction. The result is valid until the thread's next capture.
 /// `identify_uncached` completes `identify`, given the result of `recall`.
 template <class S>
 concept RecallingStackCapture =

@@ -16,8 +16,8 @@ namespace alloctap {
 /// Returns the caller's stack pointer for a step by `rule`, the caller's unwind rule. The result is
 /// `record_end`, the end of the callee's frame record, if the ABI ends frames with their records.
 /// Otherwise the result is computed from the caller's record at `caller_fp`. Returns 0 if `rule`
-/// lacks that record's distance from the CFA. If `rule` does not read the stack pointer, returns
-/// `record_end`, which is at most the true value.
+/// does not state the distance of the caller's record from the CFA. If `rule` does not read the
+/// stack pointer, returns `record_end`, which is at most the true value.
 inline std::uintptr_t stack_pointer_beyond(std::uintptr_t record_end, std::uintptr_t caller_fp,
                                            const UnwindRule& rule) noexcept {
   const bool asks_for_it = rule.kind != UnwindRule::Kind::kNone &&
@@ -31,9 +31,9 @@ inline std::uintptr_t stack_pointer_beyond(std::uintptr_t record_end, std::uintp
 
 /// Steps from `frame`, which has no unwind rule, by the frame record at its frame pointer. Returns
 /// `kNoTable` unless `frame` is in code and the record is plausible. A plausible record is aligned,
-/// lies between `frame.sp` and `high` (the stack's end), has a return address in code, and leads
-/// further out. Stores the words read in `caller`, whatever the result is. Needed for JIT-compiled
-/// code and code built without unwind tables. Runs inside malloc.
+/// lies between `frame.sp` and `high` (the stack's end), has a return address in code, and leads to
+/// a caller further out. Stores the words read in `caller`, even if the step fails. Needed for
+/// JIT-compiled code and code built without unwind tables. Runs inside malloc.
 template <class Rules, class Memory>
 ALLOCTAP_NOINLINE UnwindOutcome step_by_record(const UnwindFrame& frame, NotedFrame& caller,
                                                std::uintptr_t high, const Rules& rules,

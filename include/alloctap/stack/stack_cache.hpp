@@ -121,25 +121,24 @@ class StackChecksum {
   std::array<Block, (kMaxWords + kWordsAtOnce - 1) / kWordsAtOnce> blocks_{};
 };
 
-/// A cache of recurring stacks, keyed by their innermost frame. It exists because a
-/// `CachedFrameChain` has only the last stack, but a loop that allocates at several sites
-/// alternates among stacks. A stack is valid if its innermost frame and the checksum of all its
-/// words match (see `cached_frame_chain.hpp`). Several entries may have one innermost frame,
-/// because a function often allocates for several callers by turns. A stack is admitted only if it
-/// recurs among the last `kNewcomers` unknown stacks of its set. So stacks that never recur cost a
-/// few comparisons but no copies, and evict no cached stack. Belongs to one thread; runs inside
-/// malloc.
+/// A cache of recurring stacks, keyed by their innermost frame. Needed because a `CachedFrameChain`
+/// has only the last stack, but a loop that allocates at several sites alternates among stacks. A
+/// stack is valid if its innermost frame and the checksum of all its words match (see
+/// `cached_frame_chain.hpp`). Several entries may have one innermost frame, because a function
+/// often allocates for several callers by turns. A stack enters the cache only if it recurs among
+/// the last `kNewcomers` uncached stacks of its set. So stacks that never recur cost a few
+/// comparisons but no copies, and evict no cached stack. Belongs to one thread; runs inside malloc.
 class StackCache {
  public:
-  /// Stacks with more words, or with words more than 512 KiB apart, are not cached.
+  /// Stacks whose validation needs more words, or words more than 512 KiB apart, are not cached.
   static constexpr std::size_t kMaxWords = 160;
   /// Entries per set. All innermost frames with one hash share a set.
   static constexpr std::size_t kStacks = 8;
-  /// Unknown stacks remembered per set. A remembered stack that recurs is admitted.
+  /// Number of uncached stacks remembered per set. A remembered stack that recurs enters the cache.
   static constexpr std::size_t kNewcomers = 8;
 
-  /// Returns the predicted stack if its innermost frame is `leaf` and it is still valid; otherwise
-  /// nullptr. Inlined into every allocation.
+  /// Returns the predicted stack if its innermost frame is `leaf` and its words are unchanged;
+  /// otherwise nullptr. Inlined into every allocation.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE RememberedStack* find_expected(
       const UnwindFrame& leaf, std::uint64_t serial) noexcept {
     if (sets_ == nullptr) return nullptr;
@@ -219,8 +218,8 @@ class StackCache {
     /// The `StackChain::serial`, which identifies the memory range and the unwind rules.
     std::uint64_t serial = 0;
     bool pointer_matters = false;
-    /// `Set::line_of` of the predicted next entry: the one found after this entry last time,
-    /// initially this entry. So repeated stacks and alternating stacks are predicted.
+    /// `Set::line_of` of the entry predicted to be found next: the entry found after this entry
+    /// last time, initially this entry. So repeated and alternating stacks are predicted.
     std::uint8_t follower = 0;
     Fingerprint words;
   };
@@ -284,7 +283,7 @@ class StackCache {
     /// The next slots of `newcomers` and `entries` to replace, round robin.
     std::uint32_t next_newcomer;
     std::uint32_t next_entry;
-    /// `line_of` of the entry found or admitted last, and `line_of` of the predicted next one.
+    /// `line_of` of the entry found or added last, and `line_of` of the entry predicted next.
     std::uint8_t latest;
     std::uint8_t expected;
     std::array<Entry, kStacks> entries;

@@ -15,7 +15,7 @@ namespace alloctap {
 struct StackChain {
   os::StackBounds bounds;
   CachedFrameChain chain;
-  /// Identify the unwind rules that found the cached frames, and the epoch of the rules.
+  /// Identify the rules that found the cached frames, and the epoch in which the rules were valid.
   const void* rules = nullptr;
   std::uint64_t epoch = 0;
   /// A number unique in the process, which changes when the stack, the rules or the epoch does.

@@ -40,8 +40,8 @@ class LiveStack {
   }
 
   /// Loads the return address at `pc_place` and the caller's frame pointer at `fp_place`. `sp` is
-  /// the callee's stack pointer, `cfa` the caller's. Returns false if `cfa` is not further out, or
-  /// a word is unaligned or outside the live stack. If return addresses end frames, both words lie
+  /// the callee's stack pointer, `cfa` the caller's. Returns false if `cfa` is not above `sp`, or a
+  /// word is unaligned or outside the live stack. If return addresses end frames, both words lie
   /// below `cfa` and have its alignment, so fewer checks suffice.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool read_caller(std::uintptr_t sp, std::uintptr_t cfa,
                                                         std::uintptr_t pc_place,
@@ -105,7 +105,8 @@ class CopiedStack {
   void forget() noexcept { bytes_ = 0; }
 
  private:
-  /// Divides every system's page size, so that a copy lies in one page.
+  /// The number of bytes per copy. Divides every system's page size, so that a copy lies in one
+  /// page.
   static constexpr std::uintptr_t kPage = 4096;
 
   std::uintptr_t page_ = 0;

@@ -11,9 +11,9 @@
 namespace alloctap {
 
 /// Storage that deduplicates the outer frames of stacks. A stack is split into parts of
-/// `kPartFrames` frames, counted from the outermost. Stacks with equal outer frames share the parts
-/// for them. So a new stack takes memory for its new parts and up to `kPartFrames` frames. A part
-/// is found by the hash of its frames and all frames outside it.
+/// `kPartFrames` frames, counted from the outermost. Stacks whose outer frames are equal share the
+/// parts that hold the equal frames. So a new stack takes memory for its new parts and up to
+/// `kPartFrames` frames. A part's key is the hash of its frames and all frames outside them.
 ///
 /// Not thread-safe, but any thread may read stored entries, because they are immutable. Runs inside
 /// malloc. Constant-initialized, never destroyed; never frees a stack.
@@ -81,8 +81,8 @@ class StackStorage {
   [[nodiscard]] std::size_t parts_as_before(std::span<const std::uintptr_t> frames,
                                             std::size_t cuts) const noexcept;
 
-  /// Computes the hashes of the cuts from number `same` on. Prefetches their slots in `parts_`,
-  /// because the slots are seldom in the processor's cache.
+  /// Computes the hashes of the cuts from number `same` on. Prefetches the slots for the hashes in
+  /// `parts_`, because the slots are seldom in the processor's cache.
   void hash_parts(std::span<const std::uintptr_t> frames, std::size_t same,
                   std::size_t cuts) noexcept;
 
@@ -110,7 +110,7 @@ class StackStorage {
   /// Allocates an entry, followed by room for `own` frames.
   StackTableEntry* make_room_for(std::size_t own) noexcept;
 
-  /// Allocates the next chunk. The first ones are small, because most programs fill few.
+  /// Allocates the next chunk. The first chunks are small, because most programs fill few chunks.
   bool begin_chunk() noexcept;
 
   PartPointer* parts_ = nullptr;

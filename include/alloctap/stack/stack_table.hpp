@@ -73,8 +73,8 @@ class StackTable {
   }
 
   /// Hides `id` from look-ups, so that an equal stack gets a new id. Needed after a module is
-  /// unloaded, because other code may be loaded at the addresses. The frames of `id` stay readable.
-  /// Control plane only. Does nothing if out of memory.
+  /// unloaded, because other code may be loaded at the addresses of the frames. The frames of `id`
+  /// stay readable. Control plane only. Does nothing if out of memory.
   void retire(StackId id) noexcept;
 
   [[nodiscard]] bool is_retired(StackId id) const noexcept {
@@ -142,7 +142,7 @@ class StackTable {
 
   FutexLock lock_;
   std::atomic<Buckets*> buckets_{nullptr};
-  /// The number of stacks. Counts from 0, so that a static table is in .bss.
+  /// The number of stacks. Initially 0, not `kUnknownStack`, so that a static table is in .bss.
   std::atomic<StackId> added_{0};
   StackStorage storage_;
   ZeroedArray<std::atomic<Slot*>, kChunks> chunks_;

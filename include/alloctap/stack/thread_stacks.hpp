@@ -30,15 +30,16 @@ class ThreadStacks {
     return again != nullptr ? again : find_uncached(thread, address);
   }
 
-  /// Returns the stack that `find` returned last if it contains `address`; otherwise nullptr.
+  /// Returns the stack that `find` returned last if that stack contains `address`; otherwise
+  /// nullptr.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE StackChain* find_again(
       const ThreadState& thread, std::uintptr_t address) const noexcept {
     StackChain* const latest = find_latest(thread);
     return latest != nullptr && latest->bounds.contains(address) ? latest : nullptr;
   }
 
-  /// Returns the stack that `find` returned last if it still exists; otherwise nullptr. The caller
-  /// must check that the stack contains its stack pointer.
+  /// Returns the stack that `find` returned last if that stack still exists; otherwise nullptr. The
+  /// caller must check that the stack contains the caller's stack pointer.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE StackChain* find_latest(
       const ThreadState& thread) const noexcept {
     const bool known = generation_ == thread.generation && version_ == Fibers::version();

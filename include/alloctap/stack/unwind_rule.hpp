@@ -14,7 +14,7 @@ struct CallFrameRow;
 }
 
 /// An unwind rule that finds the caller from the stack pointer and the frame pointer alone. Nearly
-/// all rows of compiled code fit in this struct. `kNeedsTable` marks the other rows.
+/// all unwind table rows of compiled code fit in this struct. `kNeedsTable` marks the other rows.
 struct UnwindRule {
   enum class Kind : std::uint8_t {
     /// No rule: the code has no unwind table.
@@ -23,22 +23,22 @@ struct UnwindRule {
     kFromStackPointer,
     /// CFA = fp + cfa_offset.
     kFromFramePointer,
-    /// CFA = the word at fp + cfa_offset, and the caller's fp is at fp + 8 * fp_slot. Used by
-    /// functions that align their stack more strictly than the ABI.
+    /// CFA = the word at fp + cfa_offset, and the caller's fp is at fp + 8 * fp_slot. Describes
+    /// functions that align their stack more strictly than the ABI requires.
     kRealigned,
     /// The frame has no caller.
     kOutermost,
-    /// The table must be interpreted, because its row has an expression, another register or a
-    /// signal frame. See `unwind_step.hpp`.
+    /// Each step must interpret the unwind table, because the row has an expression, reads another
+    /// register or describes a signal frame. See `step_by_table`.
     kNeedsTable,
   };
 
   /// The return address's offset from the CFA in words, if return addresses end frames.
   static constexpr std::int8_t kEndOfFrame = -1;
 
-  /// The `fp_slot` of functions that do not save fp. If return addresses end frames, it is the
-  /// return address's slot, in which no register is ever saved. So a step may load from `fp_slot`
-  /// unconditionally.
+  /// The `fp_slot` of functions that do not save fp. If return addresses end frames, this value is
+  /// the slot of the return address, in which no register is ever saved. So a step may load from
+  /// `fp_slot` unconditionally.
   static constexpr std::int16_t kUnchanged =
       arch::kRecordEndsFrame ? kEndOfFrame : std::numeric_limits<std::int16_t>::max();
 

@@ -12,7 +12,7 @@
 namespace alloctap {
 
 /// A cache of unwind rules in two direct-mapped tables keyed by call address. The small table has
-/// the first rules, which are all rules of most programs. The large table has later rules. Rules
+/// the first rules stored; most programs need no more. The large table has later rules. Rules
 /// scatter over a table, so one large table would cost a page fault for most rules. A page fault
 /// costs more than reading a rule from unwind tables. Untouched pages cost no memory.
 ///
@@ -21,8 +21,8 @@ namespace alloctap {
 /// Constant-initialized.
 class UnwindRuleCache {
  public:
-  /// Changes whenever code may have been unloaded. Rules are found only in the epoch that they were
-  /// stored in.
+  /// A counter that changes whenever code may have been unloaded. A rule is found only in the epoch
+  /// in which it was stored.
   using Epoch = std::uint64_t;
 
   /// Returns the rule at `address`, or `kNone` if it is not cached.
@@ -116,7 +116,7 @@ class UnwindRules {
     return read_from_table(address, epoch);
   }
 
-  /// Returns the epoch; results derived from rules are valid while it is unchanged.
+  /// Returns the epoch. Results derived from rules are valid while the epoch is unchanged.
   [[nodiscard]] static Epoch epoch() noexcept { return epoch_.load(std::memory_order_acquire); }
 
   /// Invalidates all rules. Call it after a module is unloaded, before the module's addresses are
@@ -124,8 +124,8 @@ class UnwindRules {
   static void forget_all() noexcept { epoch_.fetch_add(1, std::memory_order_release); }
 
  private:
-  /// Does not cache `kNone`, because a table may be registered later, and code without a rule ends
-  /// the walk anyway. Preserves errno, because callers do not.
+  /// Returns the rule read from the unwind table, and caches it. Does not cache `kNone`, because a
+  /// table may be registered later, and code without a rule ends the walk anyway. Preserves errno.
   static UnwindRule read_from_table(std::uintptr_t address, Epoch epoch) noexcept;
 
   static inline constinit UnwindRuleCache cache_;

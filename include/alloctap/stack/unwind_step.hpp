@@ -84,8 +84,8 @@ ALLOCTAP_NOINLINE UnwindOutcome step_specially(UnwindFrame frame, UnwindRule rul
   }
 }
 
-/// The `StepNotes` of `kFromStackPointer` rules that load fp (`kNotesOfSaved`) and that leave fp
-/// unchanged. Encoded as integers, so that one is selected without a branch.
+/// The `StepNotes` for `kFromStackPointer` rules: `kNotesOfSaved` if the rule loads fp, the other
+/// if not. Encoded as integers, so that a step selects one constant without a branch.
 inline constexpr auto kNotesOfSaved = std::bit_cast<std::uint32_t>(StepNotes{
     .word_count = 2, .last_word_is_frame_pointer = true, .use = FramePointerUse::kIgnored});
 inline constexpr auto kNotesOfUnchanged =
@@ -95,9 +95,9 @@ inline constexpr auto kNotesButUse =
     ~std::bit_cast<std::uint32_t>(StepNotes{.use = static_cast<FramePointerUse>(0xFF)});
 static_assert(FramePointerUse{} == FramePointerUse::kUsed);
 
-/// Steps by a plain rule. Returns the caller twice: in `notes` for the frame cache, and in
-/// `caller`, which can stay in registers. Avoids branches that depend on the frame, because a
-/// misprediction costs more than a load.
+/// Steps by a rule whose CFA is sp or fp plus an offset. Returns the caller twice: in `notes` for
+/// the frame cache, and in `caller`, which can stay in registers. Avoids branches that depend on
+/// the frame, because a misprediction costs more than a load.
 template <class Memory>
 ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_plainly(const UnwindFrame& frame, const UnwindRule& rule,
                                                   NotedFrame& notes, UnwindFrame& caller,
@@ -135,8 +135,8 @@ ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_plainly(const UnwindFrame& frame, cons
 
 /// Steps from `frame` by `rule`, the unwind rule at the frame's call address. On `kCaller`,
 /// `caller` contains the caller and the words read. Returns `kOutermost` also for a return address
-/// of 0, which the creator of a stack stores. Checks that the caller lies further out only if the
-/// rule is plain and `memory` has bounds. Runs inside malloc.
+/// of 0, which the creator of a stack stores. Checks that the caller lies further out only if
+/// `rule.is_plain()` and `memory` has bounds. Runs inside malloc.
 template <class Memory>
 ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_outwards(const UnwindFrame& frame, const UnwindRule& rule,
                                                    NotedFrame& caller, Memory& memory) noexcept {

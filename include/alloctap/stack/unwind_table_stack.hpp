@@ -17,10 +17,10 @@
 
 namespace alloctap {
 
-/// A cache of the process's memory map, which decides whether an address outside all modules is
-/// executable (JIT-compiled code). Answers are cached for `kPeriodNs`. In each period the map is
-/// read at most `kMaxReads` times; afterwards unknown addresses count as not executable. Belongs to
-/// one thread; runs inside malloc. May change errno.
+/// A cache of the process's memory map. It decides whether an address outside all modules is
+/// executable (JIT-compiled code). Cached regions are valid for `kPeriodNs`. In each such period
+/// the map is read at most `kMaxReads` times; afterwards addresses outside the cached regions count
+/// as not executable. Belongs to one thread; runs inside malloc. May change errno.
 class CodeRegions {
  public:
   static constexpr std::int64_t kPeriodNs = 100'000'000;
@@ -146,8 +146,8 @@ class TableRules {
 /// A cached unwinder that uses the unwind tables that modules have for exceptions (Linux Standard
 /// Base, ".eh_frame sections"). Needs no frame pointers and finds the frames that `BacktraceStack`
 /// finds, in about 1 % of the time. Caches unwind rules in 8 bytes each (`unwind_rule.hpp`). Caches
-/// the frames of the last capture, because most of them recur in the next
-/// (`cached_frame_chain.hpp`). Works on Windows too. Takes a lock only to allocate, or if
+/// the frames of the last capture, because most of the frames recur in the next capture
+/// (`cached_frame_chain.hpp`). Works on Windows too. Takes a lock only to allocate memory, or if
 /// `ThreadStacks` has not cached the current stack. Unwinds code without unwind tables, such as
 /// JIT-compiled code, by frame records (`record_step.hpp`). Runs inside malloc.
 struct UnwindTableStack {

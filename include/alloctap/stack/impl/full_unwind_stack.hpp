@@ -19,7 +19,7 @@ namespace alloctap {
 /// A walk that starts in the frame of `capture`.
 class FullUnwindStack::Walk : public RegisterWalk {
  public:
-  /// Unwinds to the frame that returns to `caller`. Returns false if the next 64 do not.
+  /// Unwinds until the current frame's pc is `caller`. Returns false if 64 steps do not suffice.
   [[nodiscard]] bool leave_tracker(std::uintptr_t caller) noexcept {
     constexpr int kMaxFrames = 64;
     for (int i = 0; i < kMaxFrames && step() == Outcome::kCaller; ++i) {

@@ -22,10 +22,11 @@ ALLOCTAP_INLINE const StackTableEntry* StackStorage::keep(const StackHash& hash,
   const std::size_t cuts = frames.empty() ? 0 : (frames.size() - 1) / kPartFrames;
   if (cuts > cut_capacity_ && !make_room_for_cuts(cuts)) return nullptr;
   const std::size_t same = parts_as_before(frames, cuts);
-  // `hash_parts` overwrites inner elements. If memory runs out later, `same` are valid.
+  // `hash_parts` overwrites elements from `same` on. If memory runs out, these elements are
+  // invalid.
   cuts_before_ = same;
   hash_parts(frames, same, cuts);
-  // Searches from the innermost part, because all parts outside a known part are known, too.
+  // Searches from the innermost part, because all parts outside a stored part are stored, too.
   std::size_t known = cuts;
   const StackTableEntry* outer = nullptr;
   while (known > same && (outer = find_part(cuts_[known - 1].hash)) == nullptr) --known;

@@ -21,7 +21,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE StackChain* ThreadStacks::find_uncached(
     own_.move_to({});
     foreign_ = {};
   }
-  // Read before the search, so that the next call searches again if fibers change meanwhile.
+  // Reads the version first, so that the next call searches again if fibers change meanwhile.
   version_ = Fibers::version();
   if (is_there(own_) && own_.bounds.contains(address)) return current_ = &own_;
   StackChain* found = Fibers::find(address);

@@ -14,7 +14,8 @@
 
 namespace alloctap {
 
-/// A row with the search state. One per thread, because a fiber's stack is too small for it.
+/// An unwind table row, and scratch memory to search for it. Each thread has one object, because a
+/// fiber's stack may be too small.
 struct UnwindRowReader {
   elf::CallFrameRow row;
   native::RowSearch search;

@@ -26,7 +26,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE UnwindOutcome step_by_table(const UnwindFrame&
   elf::RegisterFile known;
   known.set(Registers::kStackPointer, frame.sp);
   known.set(Registers::kFramePointer, frame.fp);
-  // Needed because unwind expressions of PLT entries depend on the offset within the entry.
+  // Rows of PLT entries have DWARF expressions that depend on the offset within the entry.
   known.set(Registers::kProgramCounter, frame.call_address());
   const elf::CallFrameRules rules(row, known, read);
   const auto cfa = rules.find_cfa();
