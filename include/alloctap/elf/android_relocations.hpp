@@ -27,8 +27,8 @@ struct AndroidTags {
 /// See bionic, linker/linker_reloc_iterators.h; lld, ELF/SyntheticSections.cpp,
 /// AndroidPackedRelocationSection. After the letters "APS2", the table consists of signed LEB128
 /// numbers. The first two are the number of relocations and the initial offset. Groups of
-/// relocations follow. A group begins with its size and with flags for the fields that all its
-/// relocations share. Offsets and addends are deltas from the previous relocation.
+/// relocations follow. A group begins with a relocation count, and flags for the fields that all
+/// relocations in the group share. Offsets and addends are deltas from the previous relocation.
 template <class Visit>
 class AndroidRelocationWalk {
  public:

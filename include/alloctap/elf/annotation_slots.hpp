@@ -12,7 +12,7 @@
 namespace alloctap::elf {
 
 /// Returns the slots that a note in `notes`, a PT_NOTE segment in memory, points at. Returns
-/// nullptr if no note does. Reads only inside `notes` (ELF gABI, "Note Section").
+/// nullptr if no note points at slots. Reads only inside `notes` (ELF gABI, "Note Section").
 alloctap_slots* find_annotation_slots(std::span<const std::byte> notes) noexcept;
 
 /// Calls `visit(alloctap_slots&)` for each module's slots, with the loader's lock held. Control

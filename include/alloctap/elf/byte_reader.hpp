@@ -91,7 +91,7 @@ class ByteReader {
     return 0;
   }
 
-  /// Returns whether `byte`, the tenth, fits in the one bit left of 64, or is its sign extension.
+  /// Returns whether the tenth `byte` adds only bit 63 of the number, or bits that repeat the sign.
   static bool fits_in_last_bit(std::uint8_t byte, bool is_signed) noexcept {
     return byte == 0 || byte == (is_signed ? 0x7F : 1);
   }

@@ -11,13 +11,13 @@
 
 namespace alloctap::elf {
 
-/// A rule that recovers the caller's value of one register. Limited to 16 bytes, because inside
-/// malloc a dozen rows are on a thread's stack.
+/// A rule that recovers the caller's value of one register. Limited to 16 bytes, because each row
+/// has many rules, and code inside malloc holds a dozen rows.
 struct RegisterRule {
   enum class Kind : std::uint8_t {
     /// The row has no rule for the register, so the ABI's default applies.
     kUnspecified,
-    /// The value is lost. A frame whose return address is lost is the outermost one.
+    /// The value is lost. A frame whose return address is lost is the outermost frame.
     kUndefined,
     kSameValue,
     /// Saved in memory at CFA + offset.
@@ -35,7 +35,7 @@ struct RegisterRule {
   Kind kind = Kind::kUnspecified;
   /// The length of the expression, for kinds that have one.
   std::uint32_t expression_bytes = 0;
-  /// By `kind`: the offset, the other register's number, or the expression's address.
+  /// The offset, the other register's number, or the expression's address, depending on `kind`.
   std::int64_t value = 0;
 
   [[nodiscard]] std::span<const std::byte> expression() const noexcept {
@@ -77,11 +77,12 @@ struct CallFrameRow {
   std::array<RegisterRule, arch::DwarfRegisters::kCount> registers{};
   /// Below `arch::DwarfRegisters::kCount`.
   std::uint8_t return_address_register = 0;
-  /// Whether the caller was interrupted by a signal at the return address, and did not call.
+  /// Whether a signal interrupted the caller at the return address, so that the caller made no
+  /// call.
   bool signal_frame = false;
   /// The return address is signed (AArch64 pointer authentication).
   bool return_address_signed = false;
-  /// This or an earlier row has rules for registers that are not tracked, such as vectors.
+  /// This or an earlier row has rules for untracked registers, such as vector registers.
   bool has_other_rules = false;
 
   [[nodiscard]] const RegisterRule& return_address() const noexcept {

@@ -12,7 +12,7 @@ namespace alloctap::elf {
 class CallFrameDecoder {
  public:
   /// Decodes the instructions in `reader`. `common` supplies the alignment factors and the pointer
-  /// encoding; keeps a reference to it.
+  /// encoding. Keeps a reference to `common`.
   CallFrameDecoder(ByteReader reader, const CommonInformation& common) noexcept
       : reader_(reader), common_(&common) {}
 

@@ -20,7 +20,7 @@ namespace alloctap::elf {
 /// `kMaxInstructions`. Runs inside malloc.
 class CallFrameInterpreter {
  public:
-  /// Maximum nesting of DW_CFA_remember_state. Compilers need one, hand-written code rarely two.
+  /// Maximum nesting of DW_CFA_remember_state. Compilers nest once, hand-written code rarely twice.
   static constexpr std::size_t kMaxRememberedRows = 8;
   static constexpr std::size_t kMaxInstructions = std::size_t{1} << 16;
 
@@ -53,9 +53,9 @@ class CallFrameInterpreter {
     return false;
   }
 
-  /// Skips rows that end at or before `pc`, as long as their instructions are common ones. Call
-  /// `next` afterwards. A fast path, because dozens of rows may precede a call, and every call
-  /// address of the process is looked up.
+  /// Skips rows that end at or before `pc`, up to the first instruction that
+  /// `run_common_instruction` does not execute. Call `next` afterwards. A fast path, because dozens
+  /// of rows may precede a call, and every call address of the process is looked up.
   void skip_rows_before(std::uintptr_t pc) noexcept {
     while (running() && !decoder_.at_end()) {
       const bool reached = run_common_instructions(pc);
@@ -100,7 +100,7 @@ class CallFrameInterpreter {
     const auto byte_at = [&](std::size_t i) { return std::to_integer<std::uint8_t>(bytes[i]); };
     std::size_t at = 0;
     std::uint8_t opcode = 0;
-    // The condition ensures that every operand is complete. The last few bytes take the slow path.
+    // The condition ensures that every operand is complete. `next` decodes the last few bytes.
     while (at + kLongestCommon <= bytes.size()) {
       opcode = byte_at(at);
       const std::uint8_t operand = byte_at(at + 1);
@@ -132,8 +132,8 @@ class CallFrameInterpreter {
     return length;
   }
 
-  /// Returns the length of the instruction that it executed; 0 if the instruction is not a common
-  /// one, or its operand exceeds one byte.
+  /// Returns the length of the instruction that it executed; 0 if it does not execute this
+  /// instruction, or if the operand exceeds one byte.
   std::size_t run_common_instruction(std::uint8_t opcode, std::uint8_t operand) noexcept {
     const std::uint8_t packed = opcode & 0x3FU;
     const bool keeps_register = opcode >> 6 >= 2 && packed < row_.registers.size();

@@ -25,7 +25,7 @@ struct CallFrameOperation {
     kSetCfaExpression,
     /// Sets the rule of `register_number` to `rule_kind` with `value`.
     kSetRule,
-    /// Resets the rule of `register_number` to the one that the CIE's instructions set.
+    /// Resets the rule of `register_number` to the rule that the CIE's instructions set.
     kRestoreRule,
     kRememberRow,
     kRestoreRow,

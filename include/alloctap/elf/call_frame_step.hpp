@@ -27,8 +27,8 @@ struct CallFrameStep {
   std::uintptr_t cfa = 0;
   /// Whether a signal pushed the frame, so that its caller was interrupted and did not call.
   bool pc_is_exact = false;
-  /// The caller's registers, if `outcome` is `kCaller`. The stack pointer is the CFA unless a rule
-  /// differs. Caller-saved registers are unknown unless a rule restores them. On x86-64, the
+  /// The caller's registers, if `outcome` is `kCaller`. The stack pointer is the CFA unless it has
+  /// a rule. Caller-saved registers are unknown unless a rule restores them. On x86-64, the
   /// register of the return address column is `pc`. On AArch64, the link register is unknown.
   RegisterFile registers;
 };
@@ -97,8 +97,9 @@ class CallFrameRules {
 
 /// Applies `row` to its frame's `registers`. On x86-64, the registers of the innermost frame should
 /// include the program counter, because rules of PLT entries use it. `read_word` reads the stack.
-/// Does not check that the caller lies further out, so the caller of this function must check that
-/// or bound its loop. Needs about 1 KB of stack. Runs inside malloc if `read_word` does.
+/// Does not check that the caller's frame lies further out. So code that uses this function must
+/// check that, or bound its loop. Needs about 1 KB of stack. Runs inside malloc if `read_word`
+/// does.
 inline CallFrameStep step_to_caller(const CallFrameRow& row, const RegisterFile& registers,
                                     WordReaderRef read_word) noexcept {
   using Registers = arch::DwarfRegisters;
@@ -109,7 +110,7 @@ inline CallFrameStep step_to_caller(const CallFrameRow& row, const RegisterFile&
     step.outcome = CallFrameStep::Outcome::kOutermost;
     return step;
   }
-  // With this rule, the function would return to its own pc.
+  // The rule "same value" for the pc would mean that the function returns to its own pc.
   if (kind == RegisterRule::Kind::kSameValue && Registers::kReturnAddressIsProgramCounter) {
     return step;
   }

@@ -27,9 +27,9 @@ class DwarfExpression {
       : bytes_(bytes), reader_(bytes), registers_(registers), read_word_(read_word) {}
 
   /// Returns the top of the stack at the end. Pushes `initial` first, if given, because expressions
-  /// of registers start with the CFA on the stack. Returns nullopt if the expression is malformed
-  /// or has an operation not allowed in call frame rules. Returns nullopt also if it needs an
-  /// unknown register or an unreadable word.
+  /// that compute a register start with the CFA on the stack. Returns nullopt if the expression is
+  /// malformed or has an operation not allowed in call frame rules. Returns nullopt also if the
+  /// expression needs an unknown register or an unreadable word.
   [[nodiscard]] std::optional<std::uintptr_t> evaluate(
       std::optional<std::uintptr_t> initial) noexcept {
     if (initial) stack_.push(*initial);

@@ -48,7 +48,7 @@ enum class DwarfOperation : std::uint8_t {
   kLess = 0x2D,
   kNotEqual = 0x2E,
   kSkip = 0x2F,
-  /// Two ranges of 32 operations. They push a number, or a register plus an operand.
+  /// The first of 32 operations that push a number, and of 32 that push a register plus an operand.
   kLiteral0 = 0x30,
   kLiteral31 = 0x4F,
   kRegisterPlus0 = 0x70,

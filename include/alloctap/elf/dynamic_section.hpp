@@ -19,7 +19,7 @@ namespace alloctap::elf {
 /// The tables that PT_DYNAMIC refers to (ELF gABI, "Dynamic Section"). A table that is not inside
 /// the module's segments is empty.
 struct DynamicSection {
-  /// Extends to the segment's end, because ELF does not state the number of symbols.
+  /// Extends to the segment's end, because no tag states the number of symbols.
   std::span<const ElfW(Sym)> symbols;
   /// Ends in NUL, so that the string at any offset is terminated.
   std::string_view names;
@@ -105,8 +105,9 @@ struct DynamicEntries {
   }
 };
 
-/// Returns the address of a tag's table. glibc adds the bias to the entries on load, but musl and
-/// the vDSO keep the file's values. Executables that are not position-independent have bias 0.
+/// Returns the address of a table from the `value` of a dynamic section entry. glibc adds the bias
+/// to the entries on load, but musl and the vDSO keep the file's values. Executables that are not
+/// position-independent have bias 0.
 constexpr std::uintptr_t dynamic_address(std::uintptr_t value, std::uintptr_t bias) noexcept {
   return value < bias ? value + bias : value;
 }

@@ -101,8 +101,8 @@ struct FoundDescription {
   FrameDescription description;
 };
 
-/// Searches .eh_frame linearly. Used for modules without a table. The number of entries is bounded,
-/// because the largest programs have half a million functions.
+/// Searches .eh_frame linearly. Used for modules without a binary search table. The number of
+/// entries searched is bounded, because the largest programs have half a million functions.
 inline FoundDescription search_frame_description(const UnwindTables& tables,
                                                  std::uintptr_t pc) noexcept {
   constexpr std::size_t kMaxEntries = std::size_t{1} << 20;
@@ -125,7 +125,7 @@ inline FoundDescription find_frame_description(const UnwindTables& tables,
   const auto header = read_eh_frame_header(tables);
   if (!header) return {UnwindStatus::kMalformed, {}};
   if (header->table.empty()) return search_frame_description(tables, pc);
-  // Linkers may leave empty FDEs at the address of another function, so skips some rows.
+  // Linkers may leave empty FDEs at the address of another function, so this skips some table rows.
   constexpr std::size_t kMaxEmpty = 4;
   std::size_t row = count_rows_up_to(header->table, tables.header, pc);
   for (std::size_t tries = 0; row != 0 && tries <= kMaxEmpty; ++tries) {

@@ -52,8 +52,8 @@ inline bool describes_gadget(const CallFrameRow& row, const arch::ReturnGadget& 
 }
 
 /// Returns the address of the function's first usable gadget, or 0. The gadget's unwind row must
-/// also cover the byte before it, because unwinders look up return addresses minus 1. Reads only
-/// code in `memory`. Runs inside malloc.
+/// also cover the byte before the gadget, because unwinders look up return addresses minus 1. Reads
+/// only code in `memory`. Runs inside malloc.
 inline std::uintptr_t find_return_gadget_in(const LoadedMemory& memory,
                                             const FrameDescription& function) noexcept {
   const std::uintptr_t bytes = function.end - function.begin;
@@ -76,8 +76,9 @@ inline std::uintptr_t find_return_gadget_in(const LoadedMemory& memory,
   return 0;
 }
 
-/// Returns a gadget in the function that contains `pc` or in the nearest functions. Returns 0 if
-/// the nearest `kMaxFunctions` have no gadget. Takes some 100 ns per function. Runs inside malloc.
+/// Returns a gadget's address in the function that contains `pc` or the nearest functions. Returns
+/// 0 if the nearest `kMaxFunctions` have no gadget. Takes some 100 ns per function. Runs inside
+/// malloc.
 inline std::uintptr_t find_return_gadget(const LoadedMemory& memory, const UnwindTables& tables,
                                          std::uintptr_t pc) noexcept {
   constexpr std::size_t kMaxFunctions = 1000;
@@ -97,9 +98,9 @@ inline std::uintptr_t find_return_gadget(const LoadedMemory& memory, const Unwin
   return 0;
 }
 
-/// Returns a gadget of the module that contains `pc`. Returns 0 if none is found, if the module has
-/// no .eh_frame_hdr table, or if its program headers are not at its start. Allocates nothing and
-/// takes no lock. The result is valid while the module stays loaded. May change errno.
+/// Returns a gadget's address in the module that contains `pc`. Returns 0 if no gadget is found, if
+/// the module has no .eh_frame_hdr table, or if its program headers are not at its start. Allocates
+/// nothing and takes no lock. The result is valid while the module stays loaded. May change errno.
 inline std::uintptr_t find_return_gadget(std::uintptr_t pc) noexcept {
   constexpr std::size_t kPage = 4096;
   const os::LoadedModule module = os::find_module(pc);

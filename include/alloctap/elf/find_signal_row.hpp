@@ -16,8 +16,9 @@
 
 namespace alloctap::elf {
 
-/// Returns whether `address` may be in a signal trampoline. False only outside all modules (JIT
-/// code) if a vDSO exists, which saves a copy of that code at each capture.
+/// Returns whether `address` may be in a signal trampoline. Returns false only if `address` is
+/// outside all modules (JIT code) and a vDSO exists. This saves `find_signal_row` a copy of JIT
+/// code.
 inline bool may_return_from_signal(std::uintptr_t address) noexcept {
   return os::vdso_address() == 0 || os::find_module(address).start != 0;
 }
@@ -42,8 +43,8 @@ inline CallFrameRow signal_row(std::uintptr_t code) noexcept {
 
 /// Recognizes the trampoline by its instructions, which begin at `address` rounded up to an
 /// instruction. So return addresses minus 1 work, too. Writes the row to `row` and returns true if
-/// they match. Compares a copy of the code, so any address is safe. Makes system calls; may change
-/// errno. Runs inside malloc.
+/// the instructions are a trampoline's. Compares a copy of the code, so any address is safe. Makes
+/// system calls; may change errno. Runs inside malloc.
 inline bool find_signal_row(std::uintptr_t address, CallFrameRow& row) noexcept {
   using Code = arch::SignalReturn::Code;
   if constexpr (arch::SignalReturn::kCode.empty()) return false;

@@ -55,7 +55,7 @@ inline std::optional<UnwindTables> find_unwind_tables(std::uintptr_t pc) noexcep
                        std::min(kPage, module.end - module.start));
   const auto tables = unwind_tables_of_image(file, module.start);
   if (tables) return tables;
-  // The program headers are not at the start, because tools that edit files move them to the end.
+  // The program headers are not at the start, because tools that edit ELF files move them.
   if (module.unwind_tables == 0) return std::nullopt;
   return UnwindTables{module.unwind_tables, module.start, module.end};
 }

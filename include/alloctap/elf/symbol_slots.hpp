@@ -17,8 +17,8 @@ namespace alloctap::elf {
 enum class SlotKind : std::uint8_t {
   /// A jump slot of the PLT, which the loader may bind at the first call.
   kJumpSlot,
-  /// An entry of the global offset table. Code loads addresses from it, with -fno-plt for calls
-  /// too.
+  /// An entry of the global offset table, from which code loads addresses of data and, with
+  /// -fno-plt, of functions to call.
   kGlobalData,
   /// A word of data, such as `auto* function = &malloc` at namespace scope.
   kAbsolute,
@@ -57,8 +57,8 @@ class SymbolSlotWalk {
  private:
   static std::int64_t addend(const ElfW(Rela) & relocation) noexcept { return relocation.r_addend; }
   /// In REL tables, the loader has overwritten the addend in the word. Returns a nonzero addend for
-  /// absolute words to skip them, because one with an addend cannot be recognized. The relevant REL
-  /// formats use the other kinds for functions.
+  /// absolute words to skip them, because the table does not show which absolute words had an
+  /// addend. The relevant REL formats use the other kinds for functions.
   static std::int64_t addend(const ElfW(Rel) & relocation) noexcept {
     return kind_number(relocation.r_info) == arch::RelocationKinds::kAbsolute ? 1 : 0;
   }
@@ -95,7 +95,7 @@ class SymbolSlotWalk {
     if (!table.empty()) for_each_android_relocation(table, most_words(), see);
   }
 
-  /// Returns the module's words, which bound the relocations, because each fills another word.
+  /// Returns the module's size in words, which limits the number of relocations.
   [[nodiscard]] std::uint64_t most_words() const noexcept {
     std::uint64_t bytes = 0;
     for (const auto& segment : memory_.segments()) {
@@ -124,8 +124,8 @@ class SymbolSlotWalk {
 };
 
 /// Calls `visit(const SymbolSlot&)` for each word that is filled with a symbol's address without an
-/// addend. Takes some nanoseconds per relocation. Does not check that the slot is writable; call
-/// `is_writable_slot` for the slots that you need. Skips packed relative relocations (DT_RELR),
+/// addend. Takes some nanoseconds per relocation. Does not check that a slot is writable; call
+/// `is_writable_slot` for the slots to be changed. Skips packed relative relocations (DT_RELR),
 /// which name no symbols. Reads only inside the module's segments. Runs inside malloc.
 template <class Visit>
 void for_each_symbol_slot(const LoadedMemory& memory, const DynamicSection& section,

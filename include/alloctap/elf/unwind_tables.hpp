@@ -1,7 +1,7 @@
 /// The memory bounds of one module's unwind tables, and the result codes of look-ups.
 ///
-/// Unwind tables are untrusted data. Their readers run inside malloc, allocate nothing, take no
-/// lock, and read only inside `[low, high)`.
+/// Unwind tables are untrusted data. The functions that read them run inside malloc, allocate
+/// nothing, take no lock, and read only inside `[low, high)`.
 #pragma once
 
 #include <cstddef>

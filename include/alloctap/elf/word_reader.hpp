@@ -8,7 +8,7 @@
 namespace alloctap::elf {
 
 /// A callable that reads the word at an address, aligned or not. Returns false if the word is not
-/// readable, or if the reader finds that it is not in the stack.
+/// readable, or if the reader finds that the word is not in the stack.
 template <class Reader>
 concept WordReader = requires(Reader& reader, std::uintptr_t address, std::uintptr_t& word) {
   { reader(address, word) } noexcept -> std::same_as<bool>;
