@@ -11,8 +11,8 @@ namespace alloctap::arch {
 #if defined(__x86_64__) && defined(_WIN32)
 
 /// An address inside a function, with rsp and rbp at that address. Windows code has no frame
-/// records, because rbp may point anywhere into the frame. So the caller is found from both
-/// registers by the unwind rule at the address.
+/// records, because rbp may point anywhere into the frame. So the caller's frame is computed from
+/// both registers by the unwind rule at the address.
 struct CodeAddress {
   std::uintptr_t address = 0;
   std::uintptr_t stack_pointer = 0;
@@ -42,7 +42,7 @@ ALLOCTAP_ALWAYS_INLINE CodeAddress this_place() noexcept { return {}; }
 #elif defined(__aarch64__)
 
 /// An address inside a function. It is needed because a frame record may lie anywhere in its frame.
-/// The unwind rule at the address has the record's distance to the caller's frame.
+/// The unwind rule at the address states the distance from the record to the caller's frame.
 struct CodeAddress {
   std::uintptr_t address = 0;
 };

@@ -42,11 +42,11 @@ struct DwarfRegisters {
   static constexpr std::size_t kCount = 33;
   static constexpr unsigned kFramePointer = 29;
   static constexpr unsigned kReturnAddress = 30;
-  /// False, because the column is the link register, and a call destroys the caller's value of it.
+  /// False, because the return address column is the link register, which calls overwrite.
   static constexpr bool kReturnAddressIsProgramCounter = false;
   static constexpr unsigned kStackPointer = 31;
-  /// The return address column of signal frames, which saved the interrupted pc. Other frames use
-  /// the link register.
+  /// The return address column of signal frames, in which the kernel saved the interrupted pc.
+  /// Other frames use the link register.
   static constexpr unsigned kProgramCounter = 32;
   static constexpr bool kMaySignReturnAddress = true;
 

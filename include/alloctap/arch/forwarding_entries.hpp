@@ -8,7 +8,7 @@
 ///
 /// `alloctap_forward_open` (dlopen) passes the caller's return address and the second argument to
 /// `alloctap_plt_before_open`, which returns a `ForwardedOpen`. `alloctap_forward_open_in`
-/// (dlmopen) passes only the return address, to `alloctap_plt_before_open_in`. If
+/// (dlmopen) passes the caller's return address alone to `alloctap_plt_before_open_in`. If
 /// `ForwardedOpen::gadget` is set, the called function returns to the gadget, and the gadget
 /// returns to the entry point. The entry point then calls `alloctap_plt_after_open` with the result
 /// and returns to the caller. All state is on the stack and covered by unwind tables. So the called

@@ -12,9 +12,9 @@ namespace alloctap::arch {
 /// Register values by DWARF number.
 using RegisterValues = std::array<std::uintptr_t, DwarfRegisters::kCount>;
 
-/// Writes sp, pc and the callee-saved registers of the function that this is inlined into. Leaves
-/// other elements of `values` unchanged. Returns the pc at which the registers had the written
-/// values. An unwind may start at this pc until the function returns.
+/// Writes the values that sp, pc and callee-saved registers have in the function into which this
+/// call is inlined. Leaves other elements of `values` unchanged. Returns the pc at which the
+/// registers had the written values. An unwind may start at this pc until the function returns.
 ALLOCTAP_ALWAYS_INLINE std::uintptr_t read_own_registers(RegisterValues& values) noexcept {
   std::uintptr_t pc = 0;
 #if defined(__x86_64__)

@@ -18,8 +18,8 @@ struct RelocationKinds {
   static constexpr std::uint32_t kJumpSlot = 7;
 
   /// Returns whether `code` is the PLT's lazy binding stub of jump slot `number`: an optional
-  /// endbr64, then a push of the number. Also accepts mold's stub that all slots share: it gets the
-  /// number in r11, and pushes r11 and a word of the GOT.
+  /// endbr64, then a push of the number. Also accepts mold's stub that all slots share: the stub
+  /// gets the number in r11, and pushes r11 and a word of the GOT.
   static bool is_lazy_stub(std::span<const std::byte> code, std::uint32_t number) noexcept {
     constexpr unsigned char kEndBranch[] = {0xF3, 0x0F, 0x1E, 0xFA};
     constexpr unsigned char kPush = 0x68;
@@ -39,8 +39,8 @@ struct RelocationKinds {
   static constexpr std::uint32_t kGlobalData = 1025;
   static constexpr std::uint32_t kJumpSlot = 1026;
 
-  /// Returns whether `code` is the lazy binding stub that all slots share, which gets the slot in
-  /// x16. The stub begins with an optional bti c, then stp x16, x30, [sp, #-16]!.
+  /// Returns whether `code` is the lazy binding stub that all slots share. The stub gets the slot's
+  /// address in x16. The stub begins with an optional bti c, then stp x16, x30, [sp, #-16]!.
   static bool is_lazy_stub(std::span<const std::byte> code, std::uint32_t) noexcept {
     constexpr std::uint32_t kBranchTarget = 0xD503245F;
     constexpr std::uint32_t kSave = 0xA9BF7BF0;

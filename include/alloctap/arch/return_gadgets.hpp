@@ -1,9 +1,10 @@
 /// Return gadgets: instruction sequences that return to the next return address on the stack.
 ///
-/// A hook enters a function with a gadget in the caller's module as the return address. Above it on
-/// the stack is the return address into the hook. So the function sees the caller's module as its
-/// caller, and the gadget returns to the hook. Stacks stay unwindable meanwhile if the unwind row
-/// at the byte before the gadget equals the one in `kReturnGadgets`, with no other register saved.
+/// A hook enters a function with a gadget in the caller's module as the return address. The next
+/// return address on the stack leads into the hook. So the function's return address is in the
+/// caller's module, and the gadget returns to the hook. Stacks stay unwindable meanwhile if the
+/// unwind row at the byte before the gadget equals the row that `kReturnGadgets` describes and
+/// restores no other register.
 #pragma once
 
 #include <array>
@@ -28,8 +29,8 @@ struct ReturnGadget {
   /// Offsets of the saved register and the return address from the CFA.
   std::int64_t saved_at = -16;
   std::int64_t return_address_at = -8;
-  /// The number of registers from `kFirstOptional` on that the row may have as saved. They are
-  /// saved in consecutive words, beginning 2 words above `saved_at`. The gadget does not load them.
+  /// The number of registers from `kFirstOptional` on that the unwind row may restore, from
+  /// consecutive words that begin 2 words above `saved_at`. The gadget does not load them.
   unsigned optional_registers = 0;
   /// Required alignment of `code`.
   std::size_t alignment = 1;
@@ -37,8 +38,8 @@ struct ReturnGadget {
   static constexpr unsigned kFirstOptional = 19;
 };
 
-/// The gadgets that `forwarding_entries.hpp` builds frames for. That file distinguishes the gadgets
-/// by their first byte.
+/// The gadgets for which `forwarding_entries.hpp` builds stack frames. The code there distinguishes
+/// the gadgets by their first byte.
 #if defined(__x86_64__)
 inline constexpr unsigned kRbx = 3;
 inline constexpr std::array<ReturnGadget, 7> kReturnGadgets{{

@@ -15,11 +15,11 @@ inline constexpr std::size_t kPatchBytes = kInstructionBytes;
 
 /// The displaced instruction: the function's first one or, after a landing pad, the second. The
 /// landing pad stays in place, because indirect calls under BTI require it. If `refusal` is not
-/// `kNone`, it concerns `refused_at`, and the other members are meaningless.
+/// `kNone`, the instruction at `refused_at` caused it, and other members are meaningless.
 ///
-/// `signing` is a landing pad that signs the return address, paciasp or pacibsp; otherwise 0. It
-/// executes before the displaced instruction, so its signature must be removed before the
-/// replacement is entered.
+/// `signing` is a landing pad that signs the return address, paciasp or pacibsp; otherwise 0. The
+/// pad executes before the patch's branch, so the stub must remove the signature before it enters
+/// the replacement.
 struct DisplacedCode {
   PatchRefusal refusal = PatchRefusal::kNone;
   std::uintptr_t refused_at = 0;
@@ -41,7 +41,7 @@ struct DisplacedCode {
 namespace displacing {
 
 /// Returns why an instruction cannot be moved, or `kNone`. A second landing pad cannot be moved
-/// either, because it is a target of indirect branches.
+/// either, because indirect branches may lead to the pad.
 constexpr PatchRefusal refusal_of(Form form) noexcept {
   switch (form) {
     case Form::kBreakpoint:
@@ -101,9 +101,9 @@ inline PatchRefusal refusal_anywhere(const FunctionCode& function, const Displac
 
 }  // namespace displacing
 
-/// Finds the instruction to displace, and checks every word of `function` for dependence on it.
-/// Allows calls to the function's entry, but refuses jumps to the entry, because they may be loops.
-/// Invalid words are allowed, because they are data. Allocates nothing.
+/// Finds the instruction to displace, and checks that no word of `function` depends on that
+/// instruction. Allows calls to the function's entry, but refuses jumps to the entry, because they
+/// may be loops. Invalid words are allowed, because they are data. Allocates nothing.
 ///
 /// Exclusive loads are not displaced. A pair of exclusive load and store is guaranteed to succeed
 /// eventually only if both are close together (DDI 0487, "Load-Exclusive and Store-Exclusive

@@ -66,7 +66,7 @@ class EntryPatch {
   }
 
   /// Writes to `room` the island that will be mapped at `place`, an address that `visit_places`
-  /// visited. The stub jumps through the word at `pointer`, at most 1 MiB away. If it returns a
+  /// visited. The stub jumps through the word at `pointer`, at most 1 MiB away. If the result is a
   /// refusal, only `room` has changed, and another address may work.
   PatchRefusal write_island(std::span<std::byte, kIslandBytes> room, std::uintptr_t place,
                             std::uintptr_t pointer) noexcept {
@@ -101,8 +101,8 @@ class EntryPatch {
   }
 
   /// Switches the function to the state `patched`, while other threads may run it. Precondition:
-  /// its page is writable and executable. Without a working `synchronize`, other threads see it
-  /// later.
+  /// its page is writable and executable. Without a working `synchronize`, other threads see the
+  /// change later.
   template <class Synchronize>
   void store(bool patched, Synchronize&& synchronize) const noexcept {
     auto* const word = reinterpret_cast<std::uint32_t*>(start());

@@ -5,8 +5,8 @@
 
 namespace alloctap::arch::aarch64 {
 
-/// Calls `visit(place)` for addresses within 128 MiB of `start` until it returns true. Returns
-/// false if it never does. Visits one address per 16 KiB, nearest first. Addresses below the
+/// Calls `visit(place)` for addresses within 128 MiB of `start` until `visit` returns true. Returns
+/// false if `visit` never does. Visits one address per 16 KiB, nearest first. Addresses below the
 /// function come first, because the heap may grow above it.
 template <class Visit>
 bool visit_island_places(std::uintptr_t start, Visit&& visit) noexcept {

@@ -49,8 +49,8 @@ constexpr std::uint32_t as_jump(std::uint32_t word, std::uint32_t scratch) noexc
 }
 
 /// Returns `word`, a literal load, changed to a load from the address in register `base`. `kLoads`
-/// is indexed by the size (upper two bits): first for integers, of which the last is prfm, then for
-/// floating-point registers.
+/// is indexed by the size (upper two bits): first for integer registers, where the last entry is
+/// prfm, then for floating-point registers.
 constexpr std::uint32_t load_through(std::uint32_t word, std::uint32_t base) noexcept {
   constexpr std::array<std::uint32_t, 8> kLoads{0xB9400000, 0xF9400000, 0xB9800000, 0xF9800000,
                                                 0xBD400000, 0xFD400000, 0x3DC00000, 0};
@@ -119,8 +119,8 @@ inline bool write_instruction(CodeWriter& writer, const Instruction& instruction
 ///
 /// Keeps all absolute addresses, operands and destinations. A displaced call becomes a jump with
 /// the original return address in the link register, so that unwinders never see the trampoline. A
-/// shadow stack would reject its return. Clobbers x17, and x16 if a call uses x17 and the link
-/// register.
+/// shadow stack would reject the called function's return. Clobbers x17, and x16 if a call uses x17
+/// and the link register.
 ///
 /// All branches are b, within 128 MiB, because indirect branches would need landing pads, and
 /// returns would need a matching shadow stack. If the refusal is `kOperandOutOfReach`, another `at`

@@ -18,9 +18,9 @@ namespace alloctap::arch::x86_64 {
 inline constexpr std::size_t kPatchBytes = 5;
 
 /// The instructions that begin in the replaced bytes `[start, start + kPatchBytes)`. The last
-/// instruction may end beyond that range. `start` is the function's address or, if it begins with a
-/// landing pad, the end of that pad, which is not replaced. If `refusal` is not `kNone`, it
-/// concerns `refused_at`, and the other members are meaningless.
+/// instruction may end beyond that range. `start` is the function's address or, if the function
+/// begins with a landing pad, the end of the pad, which is not replaced. If `refusal` is not
+/// `kNone`, the code at `refused_at` caused it, and other members are meaningless.
 struct DisplacedCode {
   PatchRefusal refusal = PatchRefusal::kNone;
   std::uintptr_t refused_at = 0;
@@ -48,7 +48,7 @@ namespace displacing {
 
 /// Returns the number of padding bytes after a function that ends at `address`. Counts nops and
 /// int3 only if they extend to the next aligned address, because otherwise they may belong to the
-/// next function. Does not count zeros, because they may be an instruction or data.
+/// next function. Does not count zero bytes, because they may be an instruction or data.
 inline std::size_t padding_at(std::uintptr_t address, std::span<const std::byte> behind) noexcept {
   constexpr std::uintptr_t kAlignment = 16;
   const std::size_t wanted = (kAlignment - address % kAlignment) % kAlignment;

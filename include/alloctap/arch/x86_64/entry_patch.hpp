@@ -19,7 +19,7 @@
 namespace alloctap::arch::x86_64 {
 
 /// A planned or applied patch. Trivially copyable. Keep the object as long as a thread may trap,
-/// because `resume_place` is then needed.
+/// because the trap handler needs `resume_place`.
 class EntryPatch {
  public:
   /// Size of an island, which consists of a stub and a trampoline.
@@ -64,7 +64,7 @@ class EntryPatch {
   }
 
   /// Writes to `room` the island that will be mapped at `place`, an address that `visit_places`
-  /// visited. The stub jumps through the word at `pointer`. If it returns a refusal, only `room`
+  /// visited. The stub jumps through the word at `pointer`. If the result is a refusal, only `room`
   /// has changed, and another address may work.
   PatchRefusal write_island(std::span<std::byte, kIslandBytes> room, std::uintptr_t place,
                             std::uintptr_t pointer) noexcept {
@@ -100,7 +100,7 @@ class EntryPatch {
   }
 
   /// Returns the trampoline address at which a thread that trapped at `place` resumes. Returns 0 if
-  /// the trap is not one of this patch. Async-signal-safe.
+  /// this patch did not cause the trap. Async-signal-safe.
   [[nodiscard]] std::uintptr_t resume_place(std::uintptr_t place) const noexcept {
     for (std::size_t i = 0; i < displaced_.count; ++i) {
       if (displaced_.instructions[i].address == place) return trampoline_ + relocated_.offsets[i];

@@ -13,7 +13,7 @@
 
 namespace alloctap::arch::x86_64 {
 
-/// Enough for any displaced code. At most five conditional long jumps, a landing pad, the jump
+/// Suffices for any displaced code: at most five conditional long jumps, a landing pad, the jump
 /// back.
 inline constexpr std::size_t kTrampolineBytes = 128;
 
@@ -77,7 +77,7 @@ class Relocator {
   }
 
   /// Writes the loop or jcxz instruction, a short jump to the next instruction, and a jump to the
-  /// destination. The first branches over the second; its displacement is its last byte.
+  /// destination. The loop or jcxz branches over the short jump; its displacement is its last byte.
   void write_loop(CodeWriter& writer, const Instruction& instruction) noexcept {
     constexpr std::byte kOverShortJump{2};
     const std::uintptr_t to = new_place(instruction.destination);
@@ -134,9 +134,9 @@ class Relocator {
 ///
 /// Keeps absolute operands and destinations, except that branches to displaced instructions go to
 /// their new addresses. Short branches become near ones. A loop or jcxz, which has only a short
-/// form, branches to another jump. A call becomes a push of its original return address and a jump,
-/// so that unwinders never see the trampoline. A shadow stack would reject the call's return.
-/// Branches reach any address; operands must be within 2 GiB. Allocates nothing.
+/// form, branches to a near jump. A call becomes a push of its original return address and a jump,
+/// so that unwinders never see the trampoline. A shadow stack would reject the return to the pushed
+/// address. Branches reach any address; operands must be within 2 GiB. Allocates nothing.
 inline RelocatedCode relocate(const DisplacedCode& displaced, std::span<std::byte> room,
                               std::uintptr_t at) noexcept {
   return Relocator(displaced, room, at).run();

@@ -1,11 +1,11 @@
 /// Candidate stub addresses that are safe for threads suspended between displaced instructions.
 ///
-/// A thread may be suspended after the first displaced instruction for any time. When it resumes,
-/// it executes bytes of the jump's displacement. So each displacement byte at which a displaced
-/// instruction began must be an opcode that traps. This requirement constrains the displacement,
-/// and so the stub's address. The trap handler sends the thread to the trampoline; no thread has to
-/// be stopped or waited for. The technique of displacement bytes that are also opcodes is from
-/// Chamith et al., "Instruction Punning", PLDI 2017.
+/// A thread may be suspended after the first displaced instruction for any time. When the thread
+/// resumes, it executes bytes of the jump's displacement. So each displacement byte at which a
+/// displaced instruction began must be an opcode that traps. This requirement constrains the
+/// displacement, and so the stub's address. The trap handler sends the thread to the trampoline; no
+/// thread has to be stopped or waited for. The technique of displacement bytes that are also
+/// opcodes is from Chamith et al., "Instruction Punning", PLDI 2017.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@
 
 namespace alloctap::arch::x86_64 {
 
-/// Returns for each displacement byte, lowest first, whether it must trap because a displaced
-/// instruction began at it.
+/// Returns for each displacement byte, lowest first, whether the byte must trap because a displaced
+/// instruction began at its address.
 inline std::array<bool, 4> bound_displacement_bytes(const DisplacedCode& displaced) noexcept {
   std::array<bool, 4> bound{};
   for (const Instruction& instruction : displaced.code()) {
@@ -29,8 +29,8 @@ inline std::array<bool, 4> bound_displacement_bytes(const DisplacedCode& displac
 }
 
 /// Calls `visit` with values for the highest displacement byte until it returns true. If
-/// `is_bound`, the values are trap bytes; otherwise those for the nearest addresses come first.
-/// Addresses below the function come first, because the heap may grow above it.
+/// `is_bound`, the values are trap bytes; otherwise the values that lead to the nearest addresses
+/// come first. Addresses below the function come first, because the heap may grow above it.
 template <class Visit>
 bool visit_highest_bytes(bool is_bound, Visit&& visit) noexcept {
   if (is_bound) {
@@ -48,7 +48,7 @@ bool visit_highest_bytes(bool is_bound, Visit&& visit) noexcept {
   return visit(0U);
 }
 
-/// Calls `visit(displacement)` for values with the highest byte `highest` until it returns true.
+/// Calls `visit(displacement)` for values whose highest byte is `highest` until one is accepted.
 template <class Visit>
 bool visit_displacements(std::uint32_t highest, const std::array<bool, 4>& bound,
                          Visit&& visit) noexcept {
@@ -69,8 +69,8 @@ bool visit_displacements(std::uint32_t highest, const std::array<bool, 4>& bound
   return false;
 }
 
-/// Calls `visit(stub)` for candidate addresses until it returns true. Returns false if it never
-/// does. Visits at most one address per 16 KiB of the jump's reach.
+/// Calls `visit(stub)` for candidate addresses until `visit` returns true. Returns false if `visit`
+/// never does. Visits at most one address per 16 KiB of the jump's reach.
 template <class Visit>
 bool visit_stub_places(const DisplacedCode& displaced, Visit&& visit) noexcept {
   const auto bound = bound_displacement_bytes(displaced);
