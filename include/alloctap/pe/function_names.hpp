@@ -13,9 +13,9 @@
 
 namespace alloctap::pe {
 
-/// A symbolizer for a PE file on disk, whose bytes must outlive it. Finds the function's first byte
-/// in .pdata and the symbol of that byte, because the nearest lower symbol may be another
-/// function's. Control plane.
+/// A symbolizer for a PE file on disk. The file's bytes must outlive this object. Finds the
+/// function's first byte in .pdata and the symbol of that byte, because the nearest lower symbol
+/// may be another function's. Control plane.
 class FunctionNames {
  public:
   explicit FunctionNames(std::span<const std::byte> file) noexcept : file_(file) {
@@ -42,7 +42,7 @@ class FunctionNames {
   static constexpr std::size_t kSymbolBytes = 18;
   static constexpr std::size_t kEntryBytes = 12;
 
-  /// Returns the number at file offset `place`, or 0 if it is out of bounds.
+  /// Returns the number at file offset `place`, or 0 if `place` is out of bounds.
   template <class Number>
   [[nodiscard]] Number number(std::size_t place) const noexcept {
     return read_number<Number>(file_, place).value_or(0);
@@ -55,7 +55,7 @@ class FunctionNames {
     return rest.substr(0, rest.find('\0'));
   }
 
-  /// Returns the file offset of the byte at `offset` in the module, or 0 if the file lacks it.
+  /// Returns the file offset of the byte at `offset` in the module, or 0 if not in the file.
   [[nodiscard]] std::size_t place_of(std::uint32_t offset) const noexcept {
     for (std::size_t i = 0; i < section_count_; ++i) {
       const std::size_t section = sections_ + i * kSectionBytes;
@@ -117,8 +117,8 @@ class FunctionNames {
     return {};
   }
 
-  /// Returns the name of a symbol. Names longer than 8 bytes are in the string table after the
-  /// symbols.
+  /// Returns the name of a symbol. Names longer than 8 bytes are stored in the string table, which
+  /// follows the symbol table.
   [[nodiscard]] std::string_view name_of_symbol(std::size_t symbol) const noexcept {
     if (number<std::uint32_t>(symbol) != 0) return text(symbol, 8);
     const std::size_t strings = symbols_ + symbol_count_ * kSymbolBytes;

@@ -2,7 +2,7 @@
 ///
 /// A flag in DllCharacteristics ("PE Format") marks modules that check targets against the system's
 /// list of valid targets. When a page becomes executable, all its addresses become valid, unless
-/// the caller requests that the list is kept (os/memory_protection.hpp).
+/// the caller requests that the list stays unchanged (os/memory_protection.hpp).
 #pragma once
 
 #include <cstdint>

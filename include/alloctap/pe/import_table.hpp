@@ -20,7 +20,7 @@ struct ImportSlot {
   /// The function's name, in the module's memory. nullptr if the function is imported by ordinal,
   /// or the table has no names.
   const char* name = nullptr;
-  /// Whether the slot is bound on the first call. Until then, it points to code of this module.
+  /// Whether the slot is bound on the first call. Until then, the slot points into this module.
   bool is_delayed = false;
 };
 
@@ -52,14 +52,14 @@ class ImportTable {
   struct Directory {
     std::uint32_t number;
     std::size_t entry_bytes;
-    /// Position of the descriptor's field with the slots' offset, which is 0 in the terminator.
+    /// Offset of the descriptor field that locates the slots. The field is 0 in the terminator.
     std::size_t slots;
   };
   static constexpr Directory kImports{1, 20, 16};
   static constexpr Directory kDelayedImports{13, 32, 12};
   static constexpr std::size_t kWord = sizeof(std::uint64_t);
 
-  /// Returns the number at `offset`, or 0 if it is out of bounds.
+  /// Returns the number at `offset`, or 0 if `offset` is out of bounds.
   [[nodiscard]] std::uint32_t number(std::size_t offset) const noexcept {
     return read_number<std::uint32_t>(image_, offset).value_or(0);
   }
@@ -76,8 +76,8 @@ class ImportTable {
     }
   }
 
-  /// Visits as many slots as the name table has entries. Without a name table, stops at an empty
-  /// slot.
+  /// Visits as many slots as the name table has entries. Without a name table, stops at a slot with
+  /// value 0.
   template <class Visit>
   void visit_slots(std::uint32_t slots, std::uint32_t names, bool is_delayed,
                    Visit& visit) const noexcept {

@@ -41,10 +41,10 @@ inline const FunctionEntry* find_function(std::span<const FunctionEntry> functio
 }
 
 /// Writes the unwind row at `address` to `row`; returns false if not found. Does not use
-/// RtlLookupFunctionEntry, because on some systems that takes the loader's lock. Under Wine, a walk
-/// by RtlLookupFunctionEntry and RtlVirtualUnwind takes three to five times as long
-/// (bench/README.md). Does not find code registered with RtlAddFunctionTable. A function without an
-/// entry makes no calls, so no return address is in it.
+/// RtlLookupFunctionEntry, because on some systems that function takes the loader's lock. Under
+/// Wine, a walk by RtlLookupFunctionEntry and RtlVirtualUnwind takes three to five times as long
+/// (bench/README.md). Does not find code registered with RtlAddFunctionTable. A function without a
+/// .pdata entry makes no calls, so no return address is in such a function.
 [[nodiscard]] inline bool find_loaded_row(std::uintptr_t address, elf::CallFrameRow& row) noexcept {
   const os::LoadedModule module = os::find_module(address);
   if (module.start == 0) return false;

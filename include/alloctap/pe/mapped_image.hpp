@@ -10,8 +10,8 @@
 
 namespace alloctap::pe {
 
-/// The location of a module in memory. `bias` is the address of its first byte, not the difference
-/// from the preferred base address, which the loader overwrites.
+/// The location of a module in memory. `bias` is the address of the module's first byte. It is not
+/// the difference from the preferred base address, because the loader overwrites that address.
 struct MappedImage {
   std::uintptr_t bias = 0;
   /// One past the last byte that the module occupies.
@@ -20,7 +20,7 @@ struct MappedImage {
   std::array<std::byte, 8> build_id{};
 };
 
-/// Returns the little-endian number at `offset`, or nullopt if it is out of bounds.
+/// Returns the little-endian number at `offset`, or nullopt if `offset` is out of bounds.
 template <class Number>
 std::optional<Number> read_number(std::span<const std::byte> file, std::size_t offset) noexcept {
   if (offset > file.size() || file.size() - offset < sizeof(Number)) return std::nullopt;

@@ -4,7 +4,7 @@
 /// is mapped at `start`, aligned to 8. Reads only `file`. Runs inside malloc. Returns an optional
 /// struct with `bias`, `end` and `build_id`. An address in the file plus `bias` is an address in
 /// the process. `end` is one past the module's last byte. `build_id` is a range of bytes that
-/// identifies the build, in `file` or in the struct. It may be empty.
+/// identifies the build, in `file` or in the struct. The range may be empty.
 #pragma once
 
 #if defined(_WIN32)

@@ -50,9 +50,9 @@ bool visit_sections(std::span<const std::byte> file, Visit&& visit) noexcept {
 }
 
 /// Returns whether a section that overlaps `[begin, end)`, offsets from the module's first byte, is
-/// marked as writable in the file. Its current protection does not matter. Returns nullopt if
-/// `file` is no PE file or does not contain the section table. Reads only inside `file`. Runs
-/// inside malloc.
+/// marked as writable in the file. The current protection of the section's pages does not matter.
+/// Returns nullopt if `file` is no PE file or does not contain the section table. Reads only inside
+/// `file`. Runs inside malloc.
 inline std::optional<bool> has_written_section(std::span<const std::byte> file, std::size_t begin,
                                                std::size_t end) noexcept {
   bool found = false;

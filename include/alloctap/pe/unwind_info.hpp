@@ -21,7 +21,7 @@ struct FunctionEntry {
   std::uint32_t unwind_info = 0;
 };
 
-/// A 2-byte slot with one operation of a prologue. Large operands are in the slots after it.
+/// A 2-byte slot that encodes one prologue operation. Large operands are in the slots that follow.
 struct UnwindCode {
   std::uint8_t offset = 0;
   std::uint8_t operation = 0;
@@ -50,7 +50,7 @@ class PrologueReader {
       const auto parent = read_part(part.unwind_info);
       if (failed_) return false;
       if (!parent) return finish();
-      // The prologues of the entries that this part is chained to were executed completely.
+      // The prologues of the .pdata entries to which this part is chained were executed completely.
       part = *parent;
       executed_ = kWhole;
     }
@@ -97,7 +97,7 @@ class PrologueReader {
     return number < 8 ? kNumbers[number] : number;
   }
 
-  /// Reads the unwind information at `place`. Returns the entry chained to, or nullopt.
+  /// Reads the unwind information at `place`. Returns the chained .pdata entry, or nullopt.
   std::optional<FunctionEntry> read_part(std::size_t place) noexcept {
     constexpr unsigned kIsPart = 4;
     const auto header = load<Header>(place);
@@ -138,7 +138,7 @@ class PrologueReader {
     }
   }
 
-  /// Makes the frame pointer the base if the prologue has set it before the requested pc.
+  /// Makes the frame pointer the base register if the prologue sets it before the requested pc.
   void find_base(const Header& header, std::size_t codes) noexcept {
     saves_ = depth_;
     for (std::size_t slot = 0; slot < header.slots && !failed_;) {
