@@ -137,8 +137,9 @@ TEST_CASE("a name may be as long as the system allows, and is cut at a character
 
 TEST_CASE("long names that begin alike have partial files of their own") {
   const TemporaryDirectory directory;
-  const std::string one = directory.file(std::string(250, 'n') + "1");
-  const std::string two = directory.file(std::string(250, 'n') + "2");
+  const std::string begin = directory.file(std::string(250, 'n'));
+  const std::string one = begin + "1";
+  const std::string two = begin + "2";
   FileOutput first(one);
   FileOutput second(two);
   REQUIRE(first.open().ok());

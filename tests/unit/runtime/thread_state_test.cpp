@@ -3,12 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "tests/support/child_process.hpp"
 #include "tests/support/exhausted_arena.hpp"
@@ -127,8 +127,11 @@ TEST_CASE("a state that is taken over remembers nothing of the thread before") {
 
 TEST_CASE("a thread without memory for a state records nothing, and does once there is memory") {
   WorldGate::initialize();
-  // More threads than states that earlier ones may have left.
-  std::array<std::thread, 100> threads;
+  // More threads than states that earlier ones have left.
+  std::size_t states = 0;
+  ThreadStates::for_each([&](ThreadState&) { ++states; });
+  std::vector<std::thread> threads(states + 10);
+  const int count = static_cast<int>(threads.size());
   std::atomic<int> phase{0};
   std::atomic<int> started{0};
   std::atomic<int> tried{0};
@@ -144,11 +147,11 @@ TEST_CASE("a thread without memory for a state records nothing, and does once th
       if (RecordingScope().thread() == nullptr) ++without_later;
     });
   }
-  while (started < 100) std::this_thread::yield();
+  while (started < count) std::this_thread::yield();
   {
     const alloctap::testing::StarvedArena starved;
     phase = 1;
-    while (tried < 100) std::this_thread::yield();
+    while (tried < count) std::this_thread::yield();
   }
   phase = 2;
   for (std::thread& thread : threads) thread.join();
