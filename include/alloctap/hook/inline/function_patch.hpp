@@ -33,30 +33,30 @@ namespace alloctap {
 /// Threads: any number may run the function while it is patched or restored; no thread is stopped.
 /// Use each object from one thread at a time. On AArch64 the jump displaces one instruction
 /// (arch/aarch64/entry_patch.hpp). On x86-64 it may displace several. A thread that was interrupted
-/// between them traps when it resumes. The handler of SIGTRAP or SIGILL, or a vectored exception
-/// handler on Windows, moves the thread to the relocated instructions. While functions are patched,
-/// threads must not block these signals, and no other handler may replace this one. (Windows passes
-/// foreign traps on, but a debugger stops at the breakpoint.) If the jump crosses a word boundary,
-/// each thread is briefly stopped in turn on Windows.
+/// between displaced instructions traps when it resumes. A handler of SIGTRAP or SIGILL, or a
+/// vectored exception handler on Windows, moves the thread to the relocated instructions. While
+/// functions are patched, threads must not block these signals, and no other handler may replace
+/// this handler. (Windows passes foreign traps on, but a debugger stops at the breakpoint.) If the
+/// jump crosses a word boundary, each thread is briefly stopped in turn on Windows.
 ///
 /// Memory: three pages per function, within 2 GiB on x86-64 and 128 MiB on AArch64. The pages are
-/// never unmapped, and are reused when the function is patched again. No page of the hook is
-/// writable and executable at once. The function's own page is both during the change. Then its
+/// never unmapped, and are reused when the function is patched again. These pages are never
+/// writable and executable at once; the function's own page is both while it is changed. Then its
 /// protection is restored, including guarded branch targets (pe/native_guarded_code.hpp).
 ///
 /// Unwinding: neither stub nor trampoline is on the stack during a call, so exceptions and stack
-/// captures pass through a patched function. A signal that interrupts the trampoline's few
-/// instructions finds no unwind information. A Windows exception raised by one of them reaches the
-/// handlers of the callers, but not those of the function itself.
+/// captures pass through a patched function. If a signal interrupts the trampoline's few
+/// instructions, an unwinder finds no unwind data for them. A Windows exception that one of them
+/// raises reaches the callers' handlers, but not the function's own handlers.
 ///
-/// Enabling pins the modules of function and replacement for ever. Control plane: must not be
-/// called inside malloc or in a signal handler. errno may change.
+/// Enabling the patch pins the modules of function and replacement for ever. Control plane: must
+/// not be called inside malloc or in a signal handler. errno may change.
 class FunctionPatch {
  public:
-  /// Analyzes the function and allocates stub and trampoline, without changing the function. Errors
-  /// name its address and bytes. InvalidArgument: unknown length, not mapped, or not executable.
-  /// Unimplemented: see arch/patch_refusal.hpp. AlreadyExists: already patched. ResourceExhausted:
-  /// no free memory in reach. PermissionDenied: no memory may become executable.
+  /// Analyzes the function and allocates stub and trampoline, without changing the function.
+  /// Messages have its address and bytes. InvalidArgument: unknown length, not mapped, or not
+  /// executable. Unimplemented: see arch/patch_refusal.hpp. AlreadyExists: already patched.
+  /// ResourceExhausted: no free memory in reach. PermissionDenied: no memory may become executable.
   static Result<FunctionPatch> prepare(const PatchTarget& target, const void* replacement) {
     return prepare(target, replacement, MemoryRegions::read());
   }
@@ -99,7 +99,7 @@ class FunctionPatch {
   }
   ~FunctionPatch() { release(); }
 
-  /// Returns the trampoline, by which the original can be called even while the function is not
+  /// Returns the trampoline. A call of it runs the original, even while the function is not
   /// patched. Valid for ever. The argument only determines the type.
   template <class Function>
     requires std::is_function_v<Function>
@@ -109,10 +109,10 @@ class FunctionPatch {
 
   [[nodiscard]] bool is_enabled() const noexcept { return record_->enabled; }
 
-  /// Redirects calls to the replacement; does nothing if enabled. FailedPrecondition: the
+  /// Redirects calls to the replacement; does nothing if already enabled. FailedPrecondition: the
   /// function's bytes changed since `prepare`, or the change cannot be made safe for other threads.
-  /// PermissionDenied: code may not be written. After both errors, the function is unchanged.
-  /// Internal: the function is patched, but a page's protection was not restored.
+  /// PermissionDenied: code may not be written. After either error, the function is unchanged.
+  /// Internal: the function is patched, but the protection of a page was not restored.
   Status enable() {
     const std::lock_guard held(PatchRecords::lock);
     if (record_->enabled) return Status();

@@ -18,8 +18,8 @@
 
 namespace alloctap {
 
-/// Result: `record`, or the reason why it is null. `refusal` is kNone if no memory in reach was
-/// free, or if `may_not_execute`: the system lets no memory become executable.
+/// Result of the search: `record`, or the reason why it is null. `refusal` is kNone if no memory in
+/// reach was free, or if `may_not_execute`: the system lets no memory become executable.
 struct PatchIsland {
   PatchRecord* record = nullptr;
   arch::PatchRefusal refusal = arch::PatchRefusal::kNone;
@@ -27,8 +27,8 @@ struct PatchIsland {
 };
 
 /// Allocator of three pages for one function: two for code, one for the record. Code is written
-/// before its page becomes executable, and never after. Functions share no page, because threads
-/// may run code in a page while another function is patched.
+/// before its page becomes executable, and never after. No two functions share a page, because
+/// threads may run code in the page while another function is patched.
 class PatchIslandMaker {
  public:
   /// `regions` saves system calls for occupied addresses, and may be out of date.
@@ -67,7 +67,7 @@ class PatchIslandMaker {
     island_.record = new (reinterpret_cast<void*>(data)) PatchRecord;
     describe(data + sizeof(PatchRecord));
     island_.record->patch = patch_;
-    // Set at once, because a processor may speculatively follow the stub, which must lead to code.
+    // Stores the destination now, because a processor may speculatively follow the stub's jump.
     island_.record->destination.store(patch_.trampoline(), std::memory_order_relaxed);
     return true;
   }

@@ -10,8 +10,8 @@
 
 namespace alloctap {
 
-/// Record of one function. It lies in the function's island and is never freed, because threads may
-/// enter the trampoline, or trap, at any later time. Patching the function again reuses the record.
+/// Record of one patched function. It lies in the function's island and is never freed, because
+/// threads may enter the trampoline, or trap, at any later time. A later patch reuses it.
 struct PatchRecord {
   /// Address that the stub jumps to: the replacement, or the trampoline while not patched.
   std::atomic<std::uintptr_t> destination{0};
@@ -55,7 +55,7 @@ class PatchRecords {
     return nullptr;
   }
 
-  /// Callback of `os::catch_traps`. Returns where to resume, or 0 for a foreign trap.
+  /// Callback for `os::catch_traps`. Returns the address to resume at, or 0 for a foreign trap.
   static std::uintptr_t resume_place(std::uintptr_t place) noexcept {
     for (const PatchRecord* record = head_.load(std::memory_order_acquire); record != nullptr;
          record = record->next) {

@@ -13,7 +13,7 @@ namespace alloctap {
 
 /// Returns the function that a call of `address` reaches through up to eight jump-only functions.
 /// Jump-only functions are aliases, and PLT entries that serve as a function's address in a non-PIE
-/// executable. Returns `address` if an entry is not bound yet or leads nowhere.
+/// executable. Returns `address` if a PLT entry is not bound yet, or if there are more jumps.
 ///
 /// `FunctionPatch` does not follow jumps itself, because the destination has other callers. Control
 /// plane.
