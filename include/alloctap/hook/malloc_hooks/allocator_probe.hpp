@@ -100,7 +100,7 @@ class AllocatorProbe {
   }
 
   /// Returns true if the hooks report `allocate`, which calls `function` and returns a block. Frees
-  /// the block. Returns true if `function` is nullptr, because there is nothing to miss.
+  /// the block. Returns true if `function` is nullptr, because no call can be missed.
   template <class Function, class Allocate, class Release>
   bool sees(Function* function, Allocate allocate, Release release) noexcept {
     if (function == nullptr) return true;

@@ -10,8 +10,8 @@ struct BionicLibrary {
   static os::MallocHookVariables variables() noexcept { return os::bionic_hook_variables(); }
 };
 
-/// Provider for bionic. Its hooks are enabled if the variables are set, initially to bionic's own
-/// functions. The new hooks call the previous ones, so that those keep working.
+/// Provider for bionic, whose hook variables initially hold bionic's own functions. The new hooks
+/// call the previous hooks, so that the previous hooks keep working.
 template <class Library = BionicLibrary>
 class BionicHooks {
   struct Tag;

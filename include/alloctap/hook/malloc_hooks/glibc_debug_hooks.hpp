@@ -17,8 +17,8 @@ struct GlibcLibrary {
 };
 
 /// Since glibc 2.34, `__malloc_hook` works only if libc_malloc_debug.so.0 precedes libc.so, because
-/// it is preloaded or linked. libc.so's variables of that name have no effect, so `install` checks
-/// which file holds the variable. Hooks call `__libc_malloc` and its relatives, which bypass
+/// it is preloaded or linked. The variable `__malloc_hook` in libc.so has no effect, so `install`
+/// checks which file holds the variable. Hooks call `__libc_malloc` and its relatives, which bypass
 /// libc_malloc_debug, so hooks stay set during calls.
 template <class Library = GlibcLibrary>
 class GlibcDebugHooks {

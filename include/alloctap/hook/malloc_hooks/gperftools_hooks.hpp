@@ -17,7 +17,7 @@ ALLOCTAP_WEAK int MallocHook_RemoveDeleteHook(void (*hook)(const void*));
 
 namespace alloctap {
 
-/// The tcmalloc of this process, if any. `add` and `remove` return 1, or 0 on failure.
+/// Functions of the tcmalloc in this process, if any. `add` and `remove` return 1, or 0 on failure.
 struct GperftoolsLibrary {
   using NewHook = void(const void*, std::size_t);
   using DeleteHook = void(const void*);

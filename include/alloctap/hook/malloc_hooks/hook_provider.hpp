@@ -10,8 +10,8 @@
 namespace alloctap {
 
 /// A stateless type that makes an allocator's hooks report to `HookFeed`. If the allocator is
-/// missing or its hooks are unusable, `install()` changes nothing and returns what it needs.
-/// `uninstall()` removes the hooks if the allocator can; otherwise `HookFeed` drops later events.
+/// missing or its hooks are unusable, `install()` changes nothing and returns an error with the
+/// remedy. `uninstall()` removes the hooks if possible; otherwise `HookFeed` drops later events.
 /// Both run in the control plane, one at a time. An optional `also_unseen()` names blind spots that
 /// the probe cannot detect. The origins of events point to `hooked_allocator_frames`.
 template <class P>
@@ -21,7 +21,7 @@ concept HookProvider = requires {
   { P::uninstall() } noexcept -> std::same_as<void>;
 };
 
-/// Return addresses in the allocator, whose frames stacks omit. The probe fills it at first start.
+/// Return addresses in the allocator, for frames that stacks omit. Added by the probe.
 inline constinit AllocatorFrames hooked_allocator_frames;
 
 }  // namespace alloctap

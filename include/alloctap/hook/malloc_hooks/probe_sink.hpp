@@ -24,7 +24,7 @@ struct ProbedCall {
   bool freed_first = false;
 };
 
-/// Event sink during a probe: captures the calling thread's events and the allocator's frames.
+/// Event sink during a probe: captures events of the calling thread, and the allocator's frames.
 /// Drops events of other threads. Only one thread at a time may probe.
 class ProbeSink {
  public:
@@ -82,7 +82,7 @@ class ProbeSink {
     std::int32_t depth_;
   };
 
-  /// Frames between the hook's caller and the probe. Ignored unless the walk finds both ends.
+  /// Frames from the hook's caller to the probe. Ignored unless the walk finds both ends.
   struct Walk {
     static constexpr std::size_t kMaxCount = 32;
     std::uintptr_t first = 0;

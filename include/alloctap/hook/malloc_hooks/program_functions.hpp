@@ -11,9 +11,9 @@
 
 namespace alloctap {
 
-/// Addresses, found by the constructor; nullptr if undefined. Asks the loader first, because a
+/// Addresses that the constructor looks up; nullptr if undefined. Asks the loader first, because a
 /// preloaded object may have its own malloc, which the program does not call. Uses the functions
-/// linked into this module only if the loader knows no other malloc.
+/// linked into this module only if the loader finds no other malloc.
 struct ProgramFunctions {
   ProgramFunctions() noexcept {
     void* const program_malloc = os::program_symbol("malloc");

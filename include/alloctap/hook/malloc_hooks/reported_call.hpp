@@ -1,4 +1,4 @@
-/// Handlers for hooks that the allocator calls in addition to its own work.
+/// Handlers for hooks that the allocator calls besides allocating or freeing a block.
 #pragma once
 
 #include <cstddef>

@@ -37,9 +37,9 @@ struct SanitizerRuntime {
   }
 };
 
-/// Provider for sanitizers. A runtime has room for five pairs of hooks and cannot remove them. So
-/// the pair is installed once per process; its events are dropped while no sink is connected. A
-/// runtime's install is not thread-safe: start the first tracker before other threads use it.
+/// Provider for sanitizers. A runtime has room for five pairs of hooks and cannot remove a pair.
+/// The pair is therefore installed once per process; events are dropped while no sink is connected.
+/// A runtime's install is not thread-safe: start the first tracker before other threads call it.
 template <class Runtime = SanitizerRuntime>
 class SanitizerHooks {
  public:

@@ -1,4 +1,4 @@
-/// Hooks for C libraries that call functions in hook variables instead of their own.
+/// Hooks for C libraries whose malloc calls functions in hook variables.
 #pragma once
 
 #include <atomic>
@@ -47,8 +47,8 @@ class VariableHooks {
     store(variables.malloc, &on_malloc);
   }
 
-  /// Restores the previous values, but skips a variable that another tool changed since. The tool's
-  /// hook may still call this hook, which then passes calls through. After that, `set` does
+  /// Restores the previous values, but skips a variable that another tool changed. The tool's hook
+  /// may still call this hook, which then passes calls through. After such a skip, `set` does
   /// nothing, because otherwise the two hooks would call each other.
   static void restore() noexcept {
     if (!variables_.complete()) return;
