@@ -12,12 +12,12 @@
 
 namespace alloctap {
 
-/// Report on the slots of one module. Slots of the loader's functions are not counted.
+/// Report on the slots of one module. Slots that import the loader's functions are not counted.
 struct PltModuleReport {
   std::string path;
-  /// Number of slots that lead to the tracker.
+  /// Number of slots that point to a handler.
   std::uint32_t hooked = 0;
-  /// Number of slots of chosen functions that do not lead to the tracker.
+  /// Number of slots that import chosen functions but do not point to a handler.
   std::uint32_t skipped = 0;
   /// Why slots were skipped, or why no slot is hooked; empty if all slots are hooked.
   std::string why;
@@ -25,7 +25,7 @@ struct PltModuleReport {
 
 struct PltReport {
   std::vector<PltModuleReport> modules;
-  /// Warnings about patterns without effect, and about modules that may have been hooked late.
+  /// Warnings about patterns without effect, and about modules that were perhaps hooked too late.
   std::vector<std::string> warnings;
   std::uint32_t hooked_slots = 0;
 };
@@ -42,15 +42,15 @@ struct PltReport {
                                         const ArenaArray<PltModule>& modules);
 
 /// The part of `PltHook` that does not depend on the sink. A walk holds the loader's list lock.
-/// Patterns are evaluated and symbols looked up between walks, because both may wait for that lock.
+/// Patterns are evaluated and symbols looked up between walks, because both may wait for this lock.
 class PltEngine {
  public:
-  /// Requires the control lock, and that `plt_state` has its targets and selections.
+  /// Requires the control lock, and that `plt_state` has its `targets` and `selections`.
   static Status install();
 
-  /// Hooks modules opened since the last walk. Waits at most 0.1 s for the control lock, because
-  /// its holder may wait for the loader's lock, which this thread may hold in a constructor.
-  /// Returns false on timeout or out of memory. The next call retries, and reports count delays.
+  /// Hooks modules opened since the last walk. Waits at most 0.1 s for the control lock: its holder
+  /// may wait for the loader's lock, which this thread may hold in a constructor. Returns false on
+  /// timeout or out of memory. The next call then hooks the modules, and reports count the delays.
   static bool refresh() noexcept;
 
   /// Restores the slots of loaded modules that still hold handlers. Requires the control lock.
@@ -60,30 +60,30 @@ class PltEngine {
   [[nodiscard]] static PltReport report();
 
  private:
-  /// Maximum of walks per call. A walk that finds unknown modules or originals needs another.
+  /// Maximum number of walks per call. Unknown modules or originals need another walk.
   static constexpr int kMaxWalks = 8;
 
   static bool program_is_static() noexcept;
 
   /// Pins this module, because threads may be in handlers after the slots are restored. Does not
-  /// pin it if a module is excluded: this module was then loaded at program start, and may be
-  /// running its constructor. Pinning calls dlopen, which would run all other constructors early.
+  /// pin it if a module is excluded: this module was then loaded at program start, and may run its
+  /// constructor. Pinning calls dlopen, which would run all other constructors early.
   static bool pin_own_module() noexcept;
 
   static void find_originals() noexcept;
 
   static void publish(PltTarget& target, std::uintptr_t original) noexcept;
 
-  /// Finds PLT entries of the executable that are a function's address in every module. Their
+  /// Finds PLT entries of the executable that serve as a function's address in every module. Their
   /// symbols are undefined but have a value (System V ABI, AMD64 supplement, "Function Addresses").
   static void find_program_stubs() noexcept;
 
-  /// Walks until no module or original is unknown. Requires the control lock.
+  /// Repeats the walk until no module or original is unknown. Requires the control lock.
   static ArenaArray<PltModule> hook_until_settled();
 
   static bool try_refresh() noexcept;
 
-  /// Publishes the originals found in `missing`, walks, and stores those still unknown in
+  /// Publishes the originals found in `missing`, walks, and stores the originals still unknown in
   /// `missing`. Returns false if another thread held the control lock for 0.1 s.
   static bool refresh_locked(ArenaArray<MissingOriginal>& missing);
 

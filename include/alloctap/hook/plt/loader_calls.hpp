@@ -30,7 +30,7 @@ namespace alloctap {
 /// Functions that the handlers call in addition to the originals.
 struct PltLoaderCallbacks {
   using Callback = void (*)() noexcept;
-  /// Hooks new modules. Returns false if that is not possible now.
+  /// Hooks new modules. Returns false if the modules cannot be hooked now.
   bool (*refresh)() noexcept = nullptr;
   Callback unloading = nullptr;
   Callback unloaded = nullptr;
@@ -52,7 +52,7 @@ class PltLoaderCalls {
     callbacks_.store(&callbacks, std::memory_order_release);
   }
 
-  /// Sets whether the original dlclose notifies the sink itself, so that the handler must not.
+  /// Sets whether the original dlclose notifies the sink. If `told` is true, the handler does not.
   static void set_other_notices(bool told) noexcept {
     has_other_notices_.store(told, std::memory_order_relaxed);
   }
@@ -82,7 +82,7 @@ class PltLoaderCalls {
     return before(open_in_, caller);
   }
 
-  /// Does nothing if the call failed, because dlerror(3) must still report its error.
+  /// Hooks opened modules. Does nothing if the call failed, so that dlerror(3) reports the error.
   static void after_open(const void* handle) noexcept {
     const PltInterposedOpen* const interposed = interposed_open_.load(std::memory_order_acquire);
     if (interposed != nullptr) return interposed->end(handle);
@@ -121,16 +121,16 @@ class PltLoaderCalls {
     return open;
   }
 
-  /// Hooks new modules if this thread opened one, or if the loader's counts changed. Retries at the
-  /// next call of the loader if modules could not be hooked.
+  /// Hooks new modules if this thread opened a module, or if the loader's counts changed. If
+  /// modules could not be hooked, the next call of the loader tries again.
   static void refresh_if_opened() noexcept {
     if (!opened_ && os::loader_counts() == PltState::last_counts()) return;
     const os::ErrnoGuard error;
     opened_ = !callbacks_.load(std::memory_order_acquire)->refresh();
   }
 
-  /// Implements dlclose(3). Holds no `ReentrancyGuard` during the original call, because the frees
-  /// in the module's destructors are the program's.
+  /// Implements dlclose(3). Holds no `ReentrancyGuard` during the original call, because frees in
+  /// the module's destructors count as frees by the program.
   ALLOCTAP_NOINLINE static int close(void* handle) {
     auto* const original = reinterpret_cast<int (*)(void*)>(close_.load(std::memory_order_acquire));
     if (!is_programs()) return original(handle);

@@ -18,7 +18,7 @@ namespace alloctap {
 
 enum class PltAction : std::uint8_t { kHook, kUnhook, kLook };
 
-/// Result of a walk for one module; counts are numbers of slots.
+/// Result of a walk for one module.
 struct PltModule {
   /// Path of the file, and the name in the loader's list.
   std::string_view path;
@@ -30,7 +30,7 @@ struct PltModule {
   bool has_imports = false;
   /// Number of slots of chosen functions that hold a handler.
   std::uint32_t hooked = 0;
-  /// Number of slots that hold another address: another allocator's, or another tool's handler.
+  /// Number of slots that hold an unknown address, such as another allocator's or tool's.
   std::uint32_t foreign = 0;
   /// Number of slots in a module that another thread is still opening.
   std::uint32_t unfinished = 0;
@@ -41,17 +41,17 @@ struct PltModule {
 /// A function that a module imports and whose original is unknown.
 struct MissingOriginal {
   PltTarget* target = nullptr;
-  /// The importing module's name in the loader.
+  /// Name by which the loader lists the importing module.
   std::string_view importer;
-  /// Address of the function after the look-up; 0 if the function is not visible to that module.
+  /// Address that the look-up returned; 0 if the function is not visible to the importing module.
   std::uintptr_t original = 0;
 };
 
 /// Walk that hooks, restores or counts all slots. Single use; requires the control lock.
 ///
 /// Writes a slot only if it holds the function's known address, or the module's lazy-binding stub.
-/// Other values are skipped, because the loader lists a module before it fills the slots, and the
-/// module may have its own allocator. Sources: glibc's elf/dl-object.c, elf/dl-reloc.c.
+/// Skips other values, because the loader lists a module before it fills the module's slots, and
+/// the module may have its own allocator. Sources: glibc's elf/dl-object.c, elf/dl-reloc.c.
 class PltPass {
  public:
   PltPass(PltState& state, PltAction action) noexcept : state_(state), action_(action) {}
@@ -66,11 +66,11 @@ class PltPass {
  private:
   void visit(const os::LoadedImage& image) noexcept;
 
-  /// Copies the module's names, because the loader and this walk own the originals.
+  /// Appends `module` with copies of its names, because the loader and this walk own the names.
   void note(PltModule module, ArenaArray<PltModule>& modules) noexcept;
 
-  /// Returns the persistent copy of the name. The copy exists, because only modules with evaluated
-  /// patterns are walked.
+  /// Returns the copy of the module's name that `PltState` owns. The copy exists, because only
+  /// modules with evaluated patterns are walked.
   [[nodiscard]] std::string_view kept_name(const PltModule& module) const noexcept {
     const ChosenModule* chosen = state_.chosen.find(module.path, module.name);
     return chosen == nullptr ? std::string_view{} : chosen->name;

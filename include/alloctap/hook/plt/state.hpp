@@ -18,7 +18,7 @@
 
 namespace alloctap {
 
-/// Index of the loader's functions as a group; they are hooked in every module.
+/// Index of the group of loader functions, which are hooked in every module.
 inline constexpr std::uint32_t kLoaderGroup = 31;
 
 constexpr std::uint32_t group_bit(std::uint32_t group) noexcept {
@@ -31,7 +31,7 @@ struct HookedSlot {
   std::uintptr_t previous = 0;
 };
 
-/// Result of the patterns for one module: the groups of functions to hook.
+/// Groups of functions to hook in one module, as the patterns decided.
 struct ChosenModule {
   std::string_view path;
   std::string_view name;
@@ -39,8 +39,8 @@ struct ChosenModule {
   std::uint32_t groups = 0;
 };
 
-/// Cache of pattern results. Needed because matching is too slow, and allocates too much, for a
-/// walk, which locks the loader's list. Its memory is allocated in the tracker's arena.
+/// Cache of pattern results. Needed because a walk locks the loader's list, and pattern matching is
+/// slow and allocates. Its memory is allocated in the tracker's arena.
 class ChosenModules {
  public:
   static std::size_t hash(std::string_view path, std::string_view name) noexcept {
@@ -67,7 +67,7 @@ struct PltState {
   PltTargets targets;
   ChosenModules chosen;
   /// Slots that hold handlers, sorted by address. Every hooking walk rebuilds the list from the
-  /// modules that are mapped then. So no entry is older than the module at its address.
+  /// modules mapped at that time. So no entry is older than the module at the entry's address.
   ArenaArray<HookedSlot> hooked;
   /// Patterns, indexed by group.
   std::span<const ModuleSelection* const> selections;
@@ -81,7 +81,7 @@ struct PltState {
   static inline constinit std::atomic<std::uint64_t> opened_blindly{0};
   /// Number of refreshes postponed to a later call of the loader, since the start.
   static inline constinit std::atomic<std::uint64_t> refreshes_put_off{0};
-  /// Whether slots are hooked.
+  /// True while slots are hooked.
   static inline constinit std::atomic<bool> active{false};
 
   [[nodiscard]] static os::LoaderCounts last_counts() noexcept {

@@ -38,7 +38,7 @@ class PltTargets {
   /// Returns false if the table is full.
   [[nodiscard]] bool add(const PltTarget& target) noexcept;
 
-  /// Returns nullptr for other names. A Bloom filter on the first characters rejects most of them.
+  /// Returns nullptr for unknown names; a Bloom filter on their first characters rejects most.
   [[nodiscard]] PltTarget* find(const char* name) noexcept;
 
   [[nodiscard]] std::span<PltTarget> all() noexcept { return std::span(targets_).first(count_); }
