@@ -6,8 +6,8 @@
 
 namespace alloctap::string_shapes {
 
-/// Models strtol and its relatives. They read up to the first character after the number. Its
-/// position is known only after the call, so `run` makes the call itself.
+/// Models strtol and its relatives. They read up to the first character after the number. The end
+/// of the number is known only after the call, so `run` makes the call itself.
 template <class C, class Result>
 struct ParsesInteger {
   using Signature = Result(const C*, C**, int);

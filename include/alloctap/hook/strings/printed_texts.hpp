@@ -10,10 +10,10 @@
 
 namespace alloctap {
 
-/// Parser of a format of `C` and its va_list before a printf call (C11 7.21.6.1 and 7.29.2.1). Does
-/// not check a string with a precision that is converted between char and wchar_t, because its
-/// length cannot be predicted. Stops at an unknown conversion (one that the program registered), or
-/// at one that numbers its argument (%1$s).
+/// Parser of a format of `C` characters and its va_list before a printf call (C11 7.21.6.1 and
+/// 7.29.2.1). Does not check a string with a precision that is converted between char and wchar_t,
+/// because its length cannot be predicted. Stops at an unknown conversion (which the program
+/// registered), or at a conversion that numbers its argument (%1$s).
 template <class Look, class C>
 class PrintedTexts {
  public:

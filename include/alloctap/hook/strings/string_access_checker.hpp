@@ -13,10 +13,10 @@
 
 namespace alloctap {
 
-/// Checker for one call of `function` from `origin`; the models (`string_shapes.hpp`) report the
+/// Checker for one call of `function` from `origin`. The models (`string_shapes.hpp`) report the
 /// ranges that the call reads and writes. Never reads a text beyond its block. An unterminated text
-/// counts as the rest of the block plus one character, the first out of bounds. Reads program
-/// memory outside the `ReentrancyGuard`, because the read may fault as the call itself would.
+/// counts as the rest of the block plus one character, which is out of bounds. Reads program memory
+/// outside the `ReentrancyGuard`, because the read may fault as the call would.
 template <AccessSink Sink>
 class StringAccessChecker {
  public:
@@ -33,7 +33,7 @@ class StringAccessChecker {
     if (to != from) keep_apart(to, bytes, from, bytes);
   }
 
-  /// Reports an overlap of the two ranges.
+  /// Reports a violation if the two ranges overlap.
   void keep_apart(const void* to, std::size_t written, const void* from,
                   std::size_t taken) const noexcept {
     const auto target = reinterpret_cast<std::uintptr_t>(to);
@@ -51,8 +51,8 @@ class StringAccessChecker {
     return scan_text(text, limit, [](Character) { return false; }).length;
   }
 
-  /// Checks a text that is read up to its terminator, a character for which `stops` returns true,
-  /// or `most` characters.
+  /// Checks a text that is read up to its terminator, the first character for which `stops` returns
+  /// true, or `most` characters.
   template <class Character, class Stops>
   void text_until(const Character* text, std::size_t most, Stops stops) const noexcept {
     const std::size_t room = characters_at(text);

@@ -7,8 +7,8 @@
 
 namespace alloctap {
 
-/// Handler of all `StringFunctions`. Checks what an outermost call will access, then calls the
-/// original with unchanged arguments. errno is the value that the original sets.
+/// Handler of all `StringFunctions`. Checks the memory that an outermost call will access, then
+/// calls the original with unchanged arguments. errno keeps the value that the original sets.
 template <AccessSink Sink, class Originals>
 struct StringCall {
   template <class Function, class... Arguments>

@@ -34,8 +34,8 @@ struct StringFunction : Shape {
   static constexpr std::string_view shown = Shown.view();
 };
 
-/// Model of a _FORTIFY_SOURCE variant: `Shape` with the destination's size as an additional last
-/// argument.
+/// Model of a _FORTIFY_SOURCE variant: `Shape` with an additional last argument, the destination's
+/// size.
 template <class Shape, class Signature = typename Shape::Signature>
 struct Fortified;
 template <class Shape, class Result, class... Arguments>
@@ -62,7 +62,7 @@ struct FindFunction<Name, FunctionList<First, Others...>>
     : std::conditional_t<Name.view() == First::name, std::type_identity<First>,
                          FindFunction<Name, FunctionList<Others...>>> {};
 
-/// Finds the description with that name in a `FunctionList`.
+/// Finds the description called `Name` in a `FunctionList`.
 template <FunctionName Name, class List>
 using FunctionNamed = typename FindFunction<Name, List>::type;
 

@@ -83,7 +83,7 @@ using NumberFunctions =
                  StringFunction<"atol", ReadsInteger<long>>,
                  StringFunction<"atoll", ReadsInteger<long long>>>;
 
-/// Functions that print. An entry point with `...` calls the function with a va_list.
+/// Functions that print. An entry point with `...` calls the listed function with a va_list.
 using PrintingFunctions =
     FunctionList<StringFunction<"vsprintf", PrintsText, "sprintf">,
                  StringFunction<"vsnprintf", PrintsTextUpTo, "snprintf">,

@@ -13,8 +13,8 @@
 
 namespace alloctap {
 
-/// Substitute for `Function` during look-ups; `call` has its signature. Exists only for functions
-/// that compilers call implicitly, because look-up code may use them.
+/// Substitute for `Function` during look-ups; `call` has the signature of `Function`. Exists only
+/// for functions that compilers call implicitly, because look-up code may use them.
 template <class Function>
 struct StringStandIn;
 
@@ -74,7 +74,7 @@ struct StringStandIn<StringFunctionNamed<"strlen">> {
 };
 
 /// Originals, all looked up on the first call of any string function, before constructors run. A
-/// later look-up could wait for the loader's lock. Concurrent look-ups store equal values, so no
+/// later look-up could wait for the loader's lock. Concurrent look-ups store equal addresses, so no
 /// lock is needed.
 template <class Sink>
 class StringOriginals {

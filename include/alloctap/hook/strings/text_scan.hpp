@@ -1,4 +1,4 @@
-/// String scans that call no function of the C library, because those may be hooked.
+/// String scans that call no C library function, because C library functions may be hooked.
 #pragma once
 
 #include <cstddef>

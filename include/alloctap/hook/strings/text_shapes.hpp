@@ -130,7 +130,7 @@ struct FindsLastCharacter {
   static void touch(const auto& look, const C* text, Argument) noexcept { look.text(text); }
 };
 
-/// Models strpbrk and strcspn, which stop at a character of `set`; they differ in `Result`.
+/// Models strpbrk and strcspn, which stop at a character of `set`; their result types differ.
 template <class C, class Result>
 struct FindsOneOf {
   using Signature = Result(const C*, const C*);
@@ -168,8 +168,8 @@ struct FindsText {
   }
 };
 
-/// Models strcasestr. Case folding depends on the locale, so the model checks only up to the first
-/// possible match.
+/// Models strcasestr. The locale determines which letters are equal, so the model checks the texts
+/// only up to the first possible match.
 template <class C>
 struct MeasuresBoth {
   using Signature = C*(const C*, const C*);
