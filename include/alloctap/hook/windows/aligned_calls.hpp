@@ -21,8 +21,8 @@
 
 namespace alloctap {
 
-/// Originals of the C library at index `Library` of `kAlignedLibraries`. Set before any call is
-/// redirected and never cleared. Thread-safe; readable inside malloc.
+/// Originals that handlers of the C library at index `Library` in `kAlignedLibraries` call. Set
+/// before any call is redirected and never cleared. Thread-safe; readable inside malloc.
 template <class Sink, std::size_t Library>
 class WindowsAlignedOriginals : public OriginalFunctions<WindowsAlignedOriginals<Sink, Library>> {
  public:
@@ -35,7 +35,7 @@ class WindowsAlignedOriginals : public OriginalFunctions<WindowsAlignedOriginals
     auto* const find = find_heap_.load(std::memory_order_acquire);
     return find == nullptr ? ::GetProcessHeap() : reinterpret_cast<HANDLE>(find());
   }
-  /// `find` is the address of the library's `_get_heap_handle`, or 0 if it is not exported.
+  /// Sets the address of the library's `_get_heap_handle`, or 0 if it is not exported.
   static void set_find_heap(std::uintptr_t find) noexcept {
     find_heap_.store(reinterpret_cast<FindHeap*>(find), std::memory_order_release);
   }
@@ -51,9 +51,10 @@ class WindowsAlignedOriginals : public OriginalFunctions<WindowsAlignedOriginals
 /// of the larger heap block around it. Checked blocks lie in the process heap or beside a guard
 /// page.
 ///
-/// The library still serves calls for unchecked blocks, invalid arguments, aligned offsets, and
-/// requests without memory for checks. It also serves its own blocks, recognized by the word before
-/// them, which points to a known heap block. The heap hooks see all blocks of the library.
+/// The library still serves unchecked blocks, invalid arguments, offsets that are no multiple of
+/// the alignment, and requests for which the checks have no memory. It also serves blocks that it
+/// allocated: the word before such a block points to a known heap block. The heap hooks see all
+/// blocks of the library.
 ///
 /// Run inside malloc, on any thread.
 template <class Sink, std::size_t Library>
@@ -157,7 +158,7 @@ struct WindowsAlignedCalls {
         plan.bytes, wanted.alignment, [&](std::size_t bytes) { return original(heap, 0, bytes); });
   }
 
-  /// Frees the unchecked `raw`, because the library could not free it later. Returns nullptr.
+  /// Frees `raw`, which is unchecked, because the library could not free it later. Returns nullptr.
   static void* give_up(HANDLE heap, void* raw) noexcept {
     const os::ErrnoGuard preserve_error;
     static_cast<void>(Sink::forget_unchecked(raw));
@@ -213,8 +214,8 @@ struct WindowsAlignedCalls {
     return block;
   }
 
-  /// Returns true if the library allocated the block. Then the word before the block points to a
-  /// heap block that contains it. Returns false if the sink knows the block itself.
+  /// Returns true if the library allocated `block`. The word before `block` then points to a heap
+  /// block around `block`. Returns false if the sink knows `block` itself.
   static bool is_librarys(void* block) noexcept {
     if (Sink::usable_size(block).verdict == Verdict::kKnown) return false;
     const os::ErrnoGuard preserve_error;

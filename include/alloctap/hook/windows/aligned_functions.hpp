@@ -22,7 +22,7 @@ enum class AlignedRole : std::uint8_t { kAllocate, kReallocate, kFree, kMeasure 
 struct AlignedRequest {
   std::size_t size = 0;
   std::size_t alignment = 0;
-  /// Offset in the block of the byte that must be aligned.
+  /// Offset in bytes from the block's start to the byte that must be aligned.
   std::size_t offset = 0;
   /// Whether bytes beyond the old block's size must be zeroed.
   bool is_zeroed = false;

@@ -10,7 +10,7 @@
 
 namespace alloctap {
 
-/// The word before the memory holds its heap block's address XOR `kMask`. Runs inside malloc.
+/// Allocator that stores the heap block's address XOR `kMask` in the word before the memory.
 class WindowsAlignedMemory {
  public:
   /// Allocates by `allocate(bytes)`, the heap's function, whose blocks are 16-aligned. Returns

@@ -46,9 +46,9 @@ struct WindowsAlignedEntry<Function, Sink, Library, Result(Arguments...)> {
   }
 };
 
-/// Patches of each C library, made when it is loaded. Patches stay, because live checked blocks
-/// must be freed through them. If a function cannot be patched, its library is left unpatched: the
-/// heap hooks then check the larger blocks around its aligned blocks.
+/// Patches for each C library, prepared when the library is loaded. Patches stay, because live
+/// checked blocks must be freed through them. If a function cannot be patched, its library is left
+/// unpatched. The heap hooks then check the larger heap blocks around the library's aligned blocks.
 class WindowsAlignedPatches {
  public:
   /// Requires the control lock and patched heap functions. Waits for the loader lock.
@@ -75,7 +75,7 @@ class WindowsAlignedPatches {
  private:
   using TakeUp = void (*)(std::size_t library, std::uintptr_t module);
 
-  /// Returns the index in `kAlignedLibraries`, or its size if the library is not in it.
+  /// Returns the index in `kAlignedLibraries`, or the array's size if it lacks the library.
   static std::size_t library_at(std::string_view path) noexcept {
     const std::string_view name = path.substr(path.find_last_of('/') + 1);
     std::size_t i = 0;
@@ -83,7 +83,7 @@ class WindowsAlignedPatches {
     return i;
   }
 
-  /// Runs with the loader lock held. Allocates from a heap, as the loader itself does meanwhile.
+  /// Runs with the loader lock held. Allocates from a heap, as the loader does under this lock.
   static void on_notice(const os::ModuleNotice& notice) noexcept {
     const std::size_t library = library_at(notice.path);
     const TakeUp take_up = take_up_.load(std::memory_order_acquire);

@@ -79,7 +79,7 @@ struct WindowsCheckedBlocks {
     Originals::template get<ntdll::RtlFreeHeap>()(plan.heap.value, 0, block);
   }
 
-  /// Handles a nested call. Returns true if `block` was checked; it is then freed or refused.
+  /// Handles a nested free. Returns true if `block` was checked, and so freed or refused.
   static bool release_inside(void* block) noexcept {
     const os::ErrnoGuard preserve_error;
     const ReleasePlan plan = Sink::release_unchecked(block);

@@ -18,13 +18,13 @@
 namespace alloctap {
 
 /// Handlers of `WindowsHeapCalls` for a `CheckingSink`. The sink chooses the size of each block,
-/// the offset of the program's bytes in it, and which frees reach the heap. Blocks are checked once
-/// `Originals::checking()` is true, even while no tracker records. Run inside malloc.
+/// the offset of the program's bytes in the block, and which frees reach the heap. Blocks are
+/// checked once `Originals::checking()` is true, even while no tracker records. Run inside malloc.
 ///
-/// Older blocks are recognized when freed, because the sink does not know them and RtlValidateHeap
-/// accepts them. Blocks with a user value or flags (movable LocalAlloc and GlobalAlloc memory) are
-/// not checked, because the system reads them directly. Blocks of heaps or calls with
-/// HEAP_NO_SERIALIZE are not checked, because another thread may free a quarantined block.
+/// Blocks allocated before the hook are recognized when freed, because the sink does not know them
+/// and RtlValidateHeap accepts them. Blocks with a user value or flags (movable LocalAlloc and
+/// GlobalAlloc memory) are not checked, because the system reads them directly. Blocks allocated
+/// with HEAP_NO_SERIALIZE are not checked, because another thread may free a quarantined block.
 ///
 /// A reallocation is an allocation, a copy and a free. With HEAP_REALLOC_IN_PLACE_ONLY it shrinks a
 /// block in place and never grows it. Refused calls return null or false with
@@ -99,7 +99,7 @@ struct WindowsCheckedCalls {
 
   static void on_heap_made(HANDLE heap, ULONG flags) noexcept { Blocks::on_heap_made(heap, flags); }
 
-  /// Ends all blocks of the heap, including quarantined blocks.
+  /// Reports all blocks of the heap as freed and ends their checks, also for quarantined blocks.
   static void before_heap_goes(const ReentrancyGuard& guard, const CallOrigin& origin,
                                HANDLE heap) noexcept {
     if (heap == nullptr || os::is_process_heap(heap)) return;
@@ -118,8 +118,8 @@ struct WindowsCheckedCalls {
   }
 
  private:
-  /// Returns what a heap would return for a valid block without user value or flags. Used for a
-  /// block beside a guard page, which no heap knows.
+  /// Returns the result that a heap has for a valid block without user value or flags. Used for a
+  /// block beside a guard page, which is unknown to every heap.
   template <class Function, class... Rest>
   static ULONG_PTR look_at_placed([[maybe_unused]] Rest... rest) noexcept {
     if constexpr (std::is_same_v<Function, ntdll::RtlGetUserInfoHeap>) {
@@ -179,9 +179,9 @@ struct WindowsCheckedCalls {
     return block;
   }
 
-  /// Shrinks a block in place: ends the block and begins another at its address. Fails, like a heap
-  /// without room behind the block, if the block must grow or lies beside a guard page. To fail so,
-  /// it requests an impossible size from the heap.
+  /// Shrinks a block in place: ends the block and begins another block at its address. Fails if the
+  /// block must grow or lies beside a guard page. The heap then sets the error, because it is asked
+  /// for an impossible size.
   static void* resize(const Call& call, const DeallocationEvent& gone, const BlockLookup& extent,
                       SIZE_T bytes) {
     constexpr SIZE_T kMoreThanThereIs = SIZE_T{1} << 60;

@@ -1,8 +1,9 @@
 /// Entry points that patched slots and patched functions of ntdll.dll lead to.
 ///
 /// For each function of `WindowsFunctionsFor<Sink>`, a backend sets the original in
-/// `WindowsOriginals<Sink>` and installs `WindowsEntry<Function, Sink>::call`. A `CheckingSink`
-/// needs `begin_checking()` next; entries then stay for ever. Last comes `set_recording(true)`.
+/// `WindowsOriginals<Sink>` and installs `WindowsEntry<Function, Sink>::call`. For a `CheckingSink`
+/// it then calls `begin_checking()`; entries then stay for ever. Last, it calls
+/// `set_recording(true)`.
 #pragma once
 
 #include <type_traits>

@@ -170,7 +170,7 @@ struct NtUnmapViewOfSectionEx {
 
 }  // namespace ntdll
 
-/// Functions that allocate and free. Some Windows versions lack the ones that end in Ex.
+/// Functions that allocate and free. Some Windows versions lack functions whose name ends in Ex.
 using WindowsFunctions =
     FunctionList<ntdll::RtlAllocateHeap, ntdll::RtlReAllocateHeap, ntdll::RtlFreeHeap,
                  ntdll::RtlCreateHeap, ntdll::RtlDestroyHeap, ntdll::NtAllocateVirtualMemory,
@@ -178,7 +178,7 @@ using WindowsFunctions =
                  ntdll::NtMapViewOfSection, ntdll::NtMapViewOfSectionEx,
                  ntdll::NtUnmapViewOfSection, ntdll::NtUnmapViewOfSectionEx>;
 
-/// Functions that take a block's address. The address of a checked block differs from the heap's.
+/// Functions that take a block's address. A checked block's address differs from the heap block's.
 using WindowsBlockFunctions =
     FunctionList<ntdll::RtlSizeHeap, ntdll::RtlValidateHeap, ntdll::RtlGetUserInfoHeap,
                  ntdll::RtlSetUserValueHeap, ntdll::RtlSetUserFlagsHeap>;

@@ -23,9 +23,9 @@ namespace alloctap {
 /// Handlers of the Rtl functions of ntdll.dll. They report allocations after the real call, and
 /// frees before it.
 ///
-/// Arguments, results and GetLastError are unchanged. Nested calls, such as the heap's own for
-/// pages, are not reported. Blocks of malloc and new arrive here too. With a `CheckingSink`,
-/// `WindowsCheckedCalls` lays out blocks. `Originals`: see `CallWrapper`. Run inside malloc.
+/// Arguments, results and GetLastError are unchanged. Nested calls, such as a heap's calls to map
+/// pages, are not reported. Blocks of malloc and new are seen too. With a `CheckingSink`,
+/// `WindowsCheckedCalls` places blocks. `Originals`: see `CallWrapper`. Run inside malloc.
 template <class Originals, EventSink Sink>
 struct WindowsHeapCalls {
   template <class Function>

@@ -26,9 +26,9 @@ namespace alloctap {
 
 struct ImportModuleReport {
   std::string path;
-  /// Number of slots that lead to the tracker.
+  /// Number of slots that point to a handler.
   std::uint32_t hooked = 0;
-  /// Number of slots that are named like a hooked function but do not lead to the tracker.
+  /// Number of slots that import a hooked function by name but do not point to a handler.
   std::uint32_t skipped = 0;
   /// Why slots were skipped, or why no slot is hooked; empty if all slots are hooked.
   std::string why;
@@ -76,7 +76,7 @@ struct ImportModule {
 
 /// The part of `WindowsImportHook` that does not depend on the sink.
 ///
-/// Lock order: the loader lock, then the walk's own. A walk runs while the loader lists its
+/// Lock order: the loader lock, then the walk's own lock. A walk runs while the loader lists its
 /// modules, or in a load notification. Memory is allocated in the tracker's arena, because a thread
 /// that holds the loader lock may have to wait for a heap.
 class WindowsImportEngine {
@@ -131,7 +131,7 @@ class WindowsImportEngine {
   }
 
  private:
-  /// Result of a walk. Its paths are the loader's, in UTF-8.
+  /// Result of a walk. Its paths point to the loader's names, in UTF-8.
   struct Walk {
     ArenaArray<ImportModule> modules;
     TextPool paths;

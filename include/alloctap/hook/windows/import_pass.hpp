@@ -25,7 +25,7 @@ enum class ImportAction : std::uint8_t { kHook, kUnhook, kLook };
 struct ImportCounts {
   /// Number of slots that hold a handler.
   std::uint32_t hooked = 0;
-  /// Number of slots with a hooked function's name that hold another address, such as a tool's.
+  /// Number of slots that import a hooked function but hold another address, such as a tool's.
   std::uint32_t foreign = 0;
   /// Number of delay-loaded slots that are not bound yet.
   std::uint32_t unbound = 0;
@@ -33,17 +33,17 @@ struct ImportCounts {
   std::uint32_t refused = 0;
 };
 
-/// Walk that changes slots by value: a function's address becomes its handler, or a handler the
-/// function's address. So it needs no state per module, which could become stale. Thread-safe;
-/// allocates nothing and does not call the loader.
+/// Walk that changes slots by value: replaces a function's address by the handler's, or the
+/// handler's by the function's. It needs no state per module, which could become stale.
+/// Thread-safe; allocates nothing and does not call the loader.
 class ImportPass {
  public:
   ImportPass(std::span<const PltTarget> targets, ImportAction action) noexcept
       : targets_(targets), action_(action) {}
 
-  /// Requires the loader lock, or a module that cannot be unloaded. Serialized by `lock_`, because
-  /// each store restores the page's protection. `lock_` is acquired inside the loader lock, never
-  /// around it. Hooks nothing if `wanted` is false once `lock_` is held.
+  /// Requires the loader lock, or a module that cannot be unloaded. `lock_` serializes walks,
+  /// because each store restores the page's protection. `lock_` is acquired inside the loader lock,
+  /// never around it. Hooks nothing if `wanted` is false once `lock_` is held.
   ImportCounts run(std::uintptr_t start, const std::atomic<bool>& wanted) const noexcept {
     const std::lock_guard hold(lock_);
     ImportCounts counts;

@@ -20,9 +20,9 @@ struct WindowsLoaderCallbacks {
   void (*loaded)() noexcept = nullptr;
 };
 
-/// Handlers of LdrLoadDll, which LoadLibrary calls, and of the function that GetProcAddress calls.
-/// That is LdrGetProcedureAddressForCaller on Windows 10 and 11, elsewhere LdrGetProcedureAddress.
-/// Calls by the tracker pass through.
+/// Handlers of LdrLoadDll, which LoadLibrary calls, and of the function that GetProcAddress calls:
+/// on Windows 10 and 11 LdrGetProcedureAddressForCaller, elsewhere LdrGetProcedureAddress. Calls by
+/// the tracker pass through.
 class WindowsLoaderCalls {
  public:
   /// `callbacks` must have static storage duration. If it is nullptr, all calls pass through.
@@ -43,7 +43,7 @@ class WindowsLoaderCalls {
   using FindFor = NTSTATUS(void* module, const void* name, ULONG number, void** address,
                            ULONG flags, void** caller);
 
-  /// Returns nullptr if the tracker made the call.
+  /// Returns the callbacks, or nullptr if the tracker made the call.
   static const WindowsLoaderCallbacks* callbacks() noexcept {
     const bool is_own = this_thread_slot().depth.load(std::memory_order_relaxed) > 0;
     return is_own ? nullptr : callbacks_.load(std::memory_order_acquire);

@@ -15,15 +15,15 @@
 namespace alloctap {
 
 /// Handlers of `WindowsLocalFunctions` for a `CheckingSink`. They allocate and free fixed memory in
-/// the process heap, like HeapAlloc and HeapFree. The system's functions may give fixed memory a
-/// user value (Wine does), which prevents checks, and they hide bad frees from the heap.
+/// the process heap, like HeapAlloc and HeapFree. The system's functions hide bad frees from the
+/// heap. They may also give fixed memory a user value (Wine does), and such memory is not checked.
 ///
 /// Calls with movable memory, or with blocks unknown to the sink, pass to the system. A bad free
 /// returns the handle and a bad reallocation null, both with ERROR_INVALID_HANDLE. LMEM_MODIFY has
-/// no effect on fixed memory. Without LMEM_MOVEABLE, it shrinks in place and never grows.
+/// no effect on fixed memory. Without LMEM_MOVEABLE, a block shrinks in place and never grows.
 ///
-/// `Originals` is that of `WindowsCheckedCalls`, with the originals of `WindowsLocalFunctions`. Run
-/// inside malloc, on any thread.
+/// `Originals` is the class that `WindowsCheckedCalls` uses; it also has the originals of
+/// `WindowsLocalFunctions`. Run inside malloc, on any thread.
 template <class Originals, class Sink>
 struct WindowsLocalCalls {
   using Heaps = WindowsRefusableCalls<Originals, Sink>;

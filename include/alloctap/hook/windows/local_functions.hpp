@@ -1,7 +1,7 @@
 /// Descriptions of LocalAlloc and GlobalAlloc and their relatives.
 ///
-/// Both families share one implementation, on the process heap. Arguments and error results:
-/// "LocalAlloc" and related pages, Windows API reference (Microsoft).
+/// LocalAlloc and GlobalAlloc share one implementation, on the process heap. Arguments and error
+/// results: "LocalAlloc" and related pages, Windows API reference (Microsoft).
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ enum class LocalRole : std::uint8_t {
   kFind,  // from a handle to its memory or back; both are equal for fixed memory
 };
 
-/// Flags of a call. Both families use equal values.
+/// Flags of a call. LocalAlloc and GlobalAlloc use equal values.
 struct LocalFlagsOf {
   UINT flags = 0;
 
@@ -36,13 +36,13 @@ struct LocalFlagsOf {
   [[nodiscard]] ULONG to_allocate() const noexcept {
     return (flags & LMEM_ZEROINIT) != 0 ? HEAP_ZERO_MEMORY : 0;
   }
-  /// Returns the heap flags to reallocate fixed memory. Only LMEM_MOVEABLE lets it move.
+  /// Returns the heap flags to reallocate fixed memory, which may move only with LMEM_MOVEABLE.
   [[nodiscard]] ULONG to_reallocate() const noexcept {
     return to_allocate() | (is_movable() ? 0U : HEAP_REALLOC_IN_PLACE_ONLY);
   }
 };
 
-/// Returns true if `handle` may be of movable memory, because heap blocks are aligned otherwise.
+/// Returns true if `handle` may denote movable memory. Heap blocks are aligned differently.
 [[nodiscard]] inline bool is_like_movable(HLOCAL handle) noexcept {
   return (reinterpret_cast<std::uintptr_t>(handle) & sizeof(void*)) != 0;
 }
@@ -118,14 +118,14 @@ struct GlobalHandle {
 
 }  // namespace kernel
 
-/// Functions that every Windows exports. The families' other functions call heap functions.
+/// Functions that every Windows exports. Other Local and Global functions call heap functions.
 using WindowsLocalFunctions =
     FunctionList<kernel::LocalAlloc, kernel::LocalReAlloc, kernel::LocalFree, kernel::LocalLock,
                  kernel::LocalHandle, kernel::GlobalAlloc, kernel::GlobalReAlloc,
                  kernel::GlobalFree, kernel::GlobalLock, kernel::GlobalHandle>;
 
-/// Libraries that export the functions. Some functions exist only in kernel32.dll; its others
-/// forward to kernelbase.dll.
+/// Libraries that export the functions. Some functions exist only in kernel32.dll; kernel32.dll
+/// forwards the others to kernelbase.dll.
 inline constexpr std::array kLocalLibraries{L"kernelbase.dll", L"kernel32.dll"};
 
 }  // namespace alloctap

@@ -38,9 +38,9 @@ struct WindowsLocalEntry<Function, Sink, Result(Arguments...)> {
   }
 };
 
-/// Patches of the functions. They stay for ever, because live checked blocks must be freed through
-/// them; the libraries are never unloaded. All functions are patched, or no function is. If one
-/// cannot be patched, the heap hooks check the heap blocks that the system allocates.
+/// Patches of `WindowsLocalFunctions`. They stay for ever, because live checked blocks must be
+/// freed through them; the libraries are never unloaded. If any function cannot be patched, all
+/// stay unpatched, and the heap hooks check the heap blocks that the system allocates.
 class WindowsLocalPatches {
  public:
   /// Requires the control lock and patched heap functions. Waits for the loader lock.

@@ -1,4 +1,4 @@
-/// Set of Windows heaps without a lock.
+/// Set of the Windows heaps that were created without a lock.
 #pragma once
 
 #include <array>

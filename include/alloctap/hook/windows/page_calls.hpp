@@ -13,17 +13,17 @@ namespace alloctap {
 /// Handlers of the Nt functions of ntdll.dll. Run inside malloc.
 ///
 /// A mapping is committed memory. MEM_COMMIT reports the pages that the call named, rounded as the
-/// system did, even if another call reserved them. Pages that were already committed then belong to
-/// the last call. MEM_RESERVE alone reports nothing. MEM_DECOMMIT and MEM_RELEASE end the mappings
-/// in their range. A view is reported with the full length that the system returns, even if nothing
-/// is committed yet (SEC_RESERVE).
+/// system rounded them, even if another call reserved them. Pages that were already committed are
+/// then attributed to the last call. MEM_RESERVE alone reports nothing. MEM_DECOMMIT and
+/// MEM_RELEASE end the mappings in their range. A view is reported with the full length that the
+/// system returns, even if nothing is committed yet (SEC_RESERVE).
 ///
 /// Calls that fail, are nested, or concern other processes are not reported. Arguments, results and
 /// GetLastError are unchanged. `Originals`: see `CallWrapper`.
 template <class Originals, EventSink Sink>
 struct WindowsPageCalls {
-  /// Handles NtAllocateVirtualMemory, NtMapViewOfSection and their Ex variants. Ignores null
-  /// addresses, because Wine 8 returns them with success for sizes beyond the address space.
+  /// Handles NtAllocateVirtualMemory, NtMapViewOfSection and their Ex variants. Ignores a null
+  /// result address: for sizes beyond the address space, Wine 8 returns null with success.
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static NTSTATUS map(const CallOrigin& origin, Arguments... arguments) {
     const ReentrancyGuard guard;

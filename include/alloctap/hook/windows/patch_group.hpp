@@ -1,4 +1,4 @@
-/// Group of patches of Windows library functions, all or none.
+/// Group of patches of Windows library functions, enabled together or not at all.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace alloctap {
 class WindowsPatchGroup {
  public:
   /// Returns the function with its length, or length 0 if it cannot be patched. Requires a module
-  /// that stays loaded. A function that has no length in any table and is not a leaf is a stub of
-  /// Wine, which never returns.
+  /// that stays loaded. A function that no table gives a length, and that is not a leaf, is a stub
+  /// in Wine that never returns.
   static PatchTarget target_at(std::uintptr_t address, const char* name) {
     PatchTarget target{
         .address = reinterpret_cast<const void*>(address), .name = name, .modules_stay = true};
@@ -28,7 +28,7 @@ class WindowsPatchGroup {
   }
 
   /// Prepares a patch of `target` that leads to `handler`. Returns the address of the original, or
-  /// 0 if `target` cannot be patched. `regions` must have been read after its module was loaded.
+  /// 0 if `target` cannot be patched. `regions` must have been read after the module was loaded.
   template <class Handler>
   [[nodiscard]] std::uintptr_t add(const PatchTarget& target, Handler* handler,
                                    const MemoryRegions& regions) {
@@ -40,7 +40,7 @@ class WindowsPatchGroup {
     return original;
   }
 
-  /// Enables all patches. Returns false if one cannot be enabled; then call `clear`.
+  /// Enables all patches. Returns false if a patch cannot be enabled; then call `clear`.
   [[nodiscard]] bool enable() {
     for (FunctionPatch& patch : patches_) {
       if (!patch.enable().ok()) return false;

@@ -17,9 +17,9 @@
 
 namespace alloctap {
 
-/// List of the blocks allocated before the hook was installed. Together with the recorded blocks,
-/// it covers all live blocks. It is short if the tracker starts before the program's own code. With
-/// over `kMaxCount` blocks, the list is discarded.
+/// List of the blocks allocated before the hook was installed. Every live block is in the list or
+/// recorded. The list is short if the tracker starts before the program's own code. With over
+/// `kMaxCount` blocks, the list is discarded.
 class PreexistingBlocks {
  public:
   static constexpr std::size_t kMaxCount = 16 * 1024;

@@ -98,7 +98,7 @@ void look_at_windows_printed(const Look& look, const C* format, ValueList values
 }
 
 /// Checks the output buffer, which has room for `most` characters. A negative result means that the
-/// text did not fit and filled the buffer. In most functions it may also mean that the call failed.
+/// text filled the buffer and did not fit, or, in most functions, another error.
 template <class C>
 void look_at_room(const auto& look, int result, C* to, std::size_t most) noexcept {
   if (to == nullptr || (result < 0 && most > INT_MAX)) return;
@@ -131,8 +131,8 @@ struct WindowsPrintsTextUpTo {
   }
 };
 
-/// Models the functions behind sprintf, snprintf, their relatives and the _s variants in the
-/// Universal C Runtime. The first argument selects the variant; the second last is a locale.
+/// Models the Universal C Runtime's functions that sprintf, snprintf, their relatives and the _s
+/// variants call. The first argument selects the variant; the second last is a locale.
 template <class C>
 struct UniversalPrintsText {
   using Signature = int(unsigned long long, C*, std::size_t, const C*, void*, ValueList);
@@ -146,7 +146,7 @@ struct UniversalPrintsText {
   }
 };
 
-/// Models the function behind printf and fprintf in the Universal C Runtime.
+/// Models the function that printf and fprintf call in the Universal C Runtime.
 struct UniversalPrintsTo {
   using Signature = int(unsigned long long, std::FILE*, const char*, void*, ValueList);
   static void touch(const auto& look, unsigned long long, std::FILE*, const char* format, void*,

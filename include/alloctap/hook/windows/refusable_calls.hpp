@@ -8,8 +8,8 @@
 namespace alloctap {
 
 /// `WindowsHeapCalls` with fault injection: asks a `RefusingSink` before each allocation. A refused
-/// call returns null with ERROR_NOT_ENOUGH_MEMORY and is not reported. It raises no exception, even
-/// with HEAP_GENERATE_EXCEPTIONS.
+/// call returns null with ERROR_NOT_ENOUGH_MEMORY and is not reported. A refused call raises no
+/// exception, even with HEAP_GENERATE_EXCEPTIONS.
 template <class Originals, EventSink Sink>
 struct WindowsRefusableCalls : WindowsHeapCalls<Originals, Sink> {
   using Base = WindowsHeapCalls<Originals, Sink>;

@@ -25,8 +25,8 @@ namespace alloctap {
 
 /// Patches slots of the program and of all modules outside the Windows directory, except the module
 /// with this code. System modules are skipped, because they may call while holding any lock, and
-/// the memory that they copy is not the program's. A module loaded later is patched before its
-/// DllMain, if the system binds imports before its load notification.
+/// they do not copy the program's memory. A module loaded later is patched before its DllMain, if
+/// the system binds imports before its load notification.
 ///
 /// Targets and slots are accessed with the loader lock held. Allocates nothing.
 class WindowsStringSlots {

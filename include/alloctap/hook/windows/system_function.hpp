@@ -23,8 +23,8 @@ namespace alloctap {
   return target;
 }
 
-/// Returns the function with its length, or a null address if this Windows lacks the function. Its
-/// module is never unloaded. Control plane.
+/// Returns the function with its length, or a null address if this Windows lacks the function.
+/// ntdll.dll, which has the function, is never unloaded. Control plane.
 [[nodiscard]] inline PatchTarget find_system_target(const char* symbol) {
   const std::uintptr_t address = os::find_system_function(symbol);
   PatchTarget target{
