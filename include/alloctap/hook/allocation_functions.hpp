@@ -24,7 +24,7 @@ struct Munmap {
   static constexpr CallRole role = CallRole::kUnmap;
   using Signature = int(void*, std::size_t);
 };
-/// Passing the fifth argument always is harmless, because mremap reads it only with MREMAP_FIXED.
+/// Always passing the fifth argument is harmless, because mremap reads it only with MREMAP_FIXED.
 struct Mremap {
   static constexpr const char* name = "mremap";
   static constexpr CallRole role = CallRole::kRemap;

@@ -15,9 +15,9 @@
 namespace alloctap {
 
 /// Minimum distance in bytes between the starts of two live blocks of `Originals`: 32 or 16. Blocks
-/// are 16-aligned, so blocks of more than 16 bytes occupy at least 32. The result is 32 if the
-/// smallest block holds more (glibc: 24), and all functions are the C library's or are operators
-/// that call them. `find` allocates and frees a block.
+/// are 16-aligned, so a block with more than 16 usable bytes occupies at least 32. The result is 32
+/// if even the smallest block has more (glibc: 24), and all functions are the C library's or
+/// operators that call it. `find` allocates and frees a block.
 template <class Originals>
 class BlockSpacing {
  public:
@@ -41,9 +41,9 @@ class BlockSpacing {
   }
 
   static bool all_of_c_library() noexcept {
-    // Makes a failed look-up allocate the text of its dlerror in the arena.
+    // Directs the text that dlerror allocates after a failed look-up to the internal arena.
     const UseInternalArena own;
-    // The C++ library is located by a function that allocators do not replace, unlike operators.
+    // Locates the C++ library by a function that, unlike operators, allocators do not replace.
     const Libraries libraries{.c = module_of(os::next_symbol("mmap")),
                               .cxx = module_of(os::next_symbol("_ZSt15get_new_handlerv"))};
     return all_are_of(libraries, AllocationFunctions{});
@@ -62,7 +62,8 @@ class BlockSpacing {
             ...);
   }
 
-  /// `fallback` is nullptr unless `function` is an operator.
+  /// Returns true if `function` is the C library's, or an operator that is `fallback` or the C++
+  /// library's. `fallback` is nullptr unless `function` is an operator.
   ALLOCTAP_NOINLINE static bool is_of(const Libraries& libraries, const void* function,
                                       const void* fallback) noexcept {
     const std::uintptr_t module = module_of(function);

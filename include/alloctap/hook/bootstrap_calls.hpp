@@ -1,5 +1,5 @@
-/// Bootstrap functions: allocation functions on the bootstrap arena. They run inside malloc, when
-/// the host's allocator must not be entered.
+/// Bootstrap functions: allocation functions that allocate from the bootstrap arena. They run
+/// inside malloc, when the host's allocator must not be entered.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct BootstrapCall<Function, CallRole::kAllocate, Result*(Arguments...)> {
   }
 };
 
-/// strdup and strndup. The arena's blocks are zeroed, which terminates the copy.
+/// strdup and strndup. The arena's blocks are zeroed, so the copied text is terminated.
 template <class Function, class... Arguments>
 struct BootstrapCall<Function, CallRole::kAllocate, char*(const char*, Arguments...)> {
   static char* call(const char* text, Arguments... arguments) noexcept {
@@ -54,8 +54,8 @@ struct BootstrapCall<Function, CallRole::kAllocateInto, int(void**, std::size_t,
   }
 };
 
-/// Copies the smaller of both sizes. Returns nullptr if `old` is a block of the host's allocator,
-/// because its size is unknown here.
+/// Copies as many bytes as the smaller of the old and the new size. Returns nullptr if `old` is a
+/// block of the host's allocator, because the block's size is unknown here.
 template <class Function, class... Arguments>
 struct BootstrapCall<Function, CallRole::kReallocate, void*(void*, Arguments...)> {
   static void* call(void* old, Arguments... arguments) noexcept {

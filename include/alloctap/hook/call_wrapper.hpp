@@ -25,8 +25,8 @@
 
 namespace alloctap {
 
-/// Handlers for one backend and one sink. Each handler is inlined into its entry point, which
-/// passes a `CallOrigin`. Steps, in order:
+/// Handlers that one backend uses for one sink. Each handler is inlined into its entry point, which
+/// passes a `CallOrigin`. A handler's steps, in order:
 ///
 ///   1. If `Originals::kHandsOutStandIns`: operators that the program replaces pass through, and
 ///      blocks of the bootstrap arena never reach the host's allocator.
@@ -91,7 +91,7 @@ struct CallWrapper {
     if (owned_by_bootstrap(block)) [[unlikely]] {
       return;
     }
-    // Tested first, because some programs free null more often than blocks.
+    // Tests for null first, because some programs free null pointers more often than blocks.
     if (kIgnoresNull<Function> && block == nullptr) return;
     call_deallocate<Function>(origin, block, arguments...);
   }
@@ -128,7 +128,7 @@ struct CallWrapper {
     auto* const original = Originals::template get<Function>();
     replace_pages(guard, old, old_length);
     if (!wanted(guard)) return original(old, old_length, length, flags, address);
-    // An old length of 0 maps shared pages a second time. MREMAP_DONTUNMAP keeps the old range.
+    // Old length 0 maps shared pages a second time. MREMAP_DONTUNMAP keeps the old range.
     const bool leaves_old = os::remap_keeps_old(old_length, flags);
     DetachedMappings detached =
         leaves_old ? DetachedMappings{} : begin_unmap(old, old_length, origin);
@@ -170,7 +170,7 @@ struct CallWrapper {
     return block;
   }
 
-  /// Asks a `RefusingSink` whether the call must fail, unless the size is 0, which frees the block.
+  /// Reallocates, unless a `RefusingSink` makes the call fail. Size 0 frees, so it is not refused.
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static void* reallocate_or_refuse(const CallOrigin& origin, void* old,
                                                            Arguments... arguments) {
@@ -240,8 +240,8 @@ struct CallWrapper {
     return error;
   }
 
-  /// If size 0 gives a null result, the old block was freed (glibc). For other sizes, a null result
-  /// means that the old block is still live.
+  /// Reallocates a block. If size 0 gives a null result, the old block was freed (glibc). For other
+  /// sizes, a null result means that the old block is still live.
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static void* call_reallocate(const CallOrigin& origin, void* old,
                                                       Arguments... arguments) {
@@ -320,8 +320,8 @@ struct CallWrapper {
     if (!Checked::Unchecked::deallocate(block)) original(block, arguments...);
   }
 
-  /// Returns true if the call is nested in another one and can go straight to the allocator.
-  /// Returns false with a `CheckingSink`, because checks must know every block.
+  /// Returns true if the call is nested in another allocator call and can go straight to the
+  /// allocator. Returns false with a `CheckingSink`, because checks must see every block.
   ALLOCTAP_ALWAYS_INLINE static bool passes_through() noexcept {
     return !CheckingSink<Sink> && ReentrancyGuard::inside();
   }
@@ -356,9 +356,9 @@ struct CallWrapper {
         DeallocationEvent{.pointer = old, .kind = DeallocationKind::kRealloc, .origin = origin});
   }
 
-  /// Notifies checks that pages are replaced, so that checks no longer access blocks in them.
-  /// munmap and mremap notify before the call, even if it then fails, because afterwards another
-  /// thread may own the addresses.
+  /// Notifies checks that a call replaces pages, so that checks no longer access blocks in the
+  /// pages. munmap and mremap notify before the call, even if the call then fails, because
+  /// afterwards another thread may own the addresses.
   static void replace_pages([[maybe_unused]] const auto& guard, [[maybe_unused]] void* address,
                             [[maybe_unused]] std::size_t length) noexcept {
     if constexpr (CheckingSink<Sink>) {
@@ -387,7 +387,7 @@ struct CallWrapper {
     }
   }
 
-  // The functions below preserve errno. They are called for outermost calls and non-null blocks.
+  // The functions below preserve errno. Callers pass only non-null blocks of outermost calls.
 
   /// Reports a block that the call returned, if a tracker records.
   template <class Function, class... Arguments>
@@ -423,8 +423,8 @@ struct CallWrapper {
     return false;
   }
 
-  /// Shared by all functions that are not hot. `origin` refers to the entry point's live frame.
-  /// `old` is the detached block of a reallocation, or nullptr.
+  /// Reports an allocation by any function that is not hot. `origin` refers to the entry point's
+  /// live frame. `old` is the detached block of a reallocation, or nullptr.
   ALLOCTAP_NOINLINE static void report_allocated_shared(
       void* block, BlockRequest request, AllocationKind kind, const CallOrigin& origin,
       const DetachedBlock* old = nullptr) noexcept {

@@ -20,14 +20,14 @@
 namespace alloctap {
 
 /// Handlers of `CallWrapper` for a `CheckingSink`. The sink chooses the size of each block, the
-/// offset of the program's bytes in it, and which frees reach the allocator. Blocks are checked
-/// from the first call of the process, even while no tracker records (`wanted` is false).
+/// offset of the program's bytes in the block, and which frees reach the allocator. Blocks are
+/// checked from the first call of the process, even while no tracker records (`wanted` is false).
 ///
 /// A reallocation is an allocation, a copy and a free. Size 0 frees the block and returns null, as
 /// in glibc, whatever the host's allocator does.
 ///
-/// The caller holds a `ReentrancyGuard`. Nested calls by the allocator or the tracker use
-/// `Unchecked`.
+/// The caller holds a `ReentrancyGuard`. Calls that the allocator or the tracker makes inside a
+/// hooked call use `Unchecked`.
 template <class Originals, class Sink>
 struct CheckedCall {
   template <class Function, class... Arguments>
@@ -137,7 +137,7 @@ struct CheckedCall {
   };
 
  private:
-  /// Scope guard that drops the plan if the allocator returns null or throws.
+  /// Scope guard that drops the block's plan if the allocator returns null or throws.
   struct PlanKeeper {
     const BlockPlan& plan;
     mutable bool adopted = false;
@@ -184,7 +184,7 @@ struct CheckedCall {
     return asked;
   }
 
-  /// Rounds up to whole pages. Returns SIZE_MAX, which no allocator can serve, on overflow.
+  /// Rounds up to whole pages. On overflow, returns SIZE_MAX, which no allocator can serve.
   static std::size_t whole_pages(std::size_t bytes) noexcept {
     const std::size_t page = os::page_size();
     return bytes > SIZE_MAX - page ? SIZE_MAX : (bytes + page - 1) / page * page;
@@ -215,7 +215,7 @@ struct CheckedCall {
     }
   }
 
-  /// `size` includes the terminating null character.
+  /// Copies a text into a checked block. `size` includes the terminating null character.
   template <class... Most>
   static void* copy_text(const BlockPlan& plan, std::size_t size, const char* text, Most...) {
     void* const memory = plan.place != nullptr
@@ -228,7 +228,7 @@ struct CheckedCall {
     return raw;
   }
 
-  /// Reallocates a block unknown to the sink. A null result for size 0 means that it was freed.
+  /// Reallocates a block unknown to the sink. Null for size 0 means that the block was freed.
   template <class Function, class... Arguments>
   static void* reallocate_unknown(bool wanted, const DeallocationEvent& gone, std::size_t size,
                                   void* old, Arguments... arguments) {

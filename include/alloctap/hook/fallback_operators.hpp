@@ -10,8 +10,8 @@
 
 namespace alloctap {
 
-/// `call` has the signature of `Function`. `Originals` provides malloc, memalign and free. operator
-/// new calls the new-handler in a loop, as [new.delete.single] requires. Runs inside malloc.
+/// Operator whose `call` has the signature of `Function`. `Originals` provides malloc, memalign and
+/// free. operator new calls the new-handler in a loop ([new.delete.single]). Runs inside malloc.
 template <class Function, class Originals, class Signature = typename Function::Signature>
 struct FallbackOperator;
 

@@ -13,25 +13,25 @@
 
 namespace alloctap {
 
-/// What a backend intercepts. At most one backend of the process may be installed on
-/// `kProcessAllocator`, because two would count each call twice.
+/// Event source that a backend intercepts. At most one backend of the process may be installed on
+/// `kProcessAllocator`, because two backends would count each call twice.
 enum class HookTarget : std::uint8_t {
   kProcessAllocator,
   kManual,
 };
 
-/// Abilities that a backend promises at compile time. A policy requires one by `requires
-/// Hook::capabilities.<ability>`; the header of every report lists them.
+/// Abilities that a backend promises at compile time. A policy requires an ability by `requires
+/// Hook::capabilities.<ability>`; the header of every report lists the abilities.
 struct HookCapabilities {
   HookTarget target = HookTarget::kProcessAllocator;
   /// Every free of a tracked block reaches the backend before the allocator sees it.
   bool owns_every_free = false;
   /// A `CheckingSink` sees every block and every free of a checked block, even while no tracker
-  /// runs. This begins at the first call of the process, or at `install`. Freeing a block that
+  /// runs. It sees them from the first call of the process, or from `install`. Freeing a block that
   /// existed earlier is not reported as an error.
   bool checks_blocks = false;
-  /// Checked blocks may lie outside the allocator's memory: in the sink's, beside a guard page
-  /// (`BlockPlan::place`).
+  /// Checked blocks may lie outside the allocator's memory, in memory that the sink maps beside a
+  /// guard page (`BlockPlan::place`).
   bool uses_guard_pages = false;
   /// A `RefusingSink` can make an allocation fail without calling the allocator.
   bool may_refuse = false;
@@ -39,16 +39,16 @@ struct HookCapabilities {
   bool sees_later_modules = false;
   /// Mappings are reported: mmap, munmap and mremap, or their Windows counterparts.
   bool sees_mappings = false;
-  /// The program may free blocks whose allocation the backend did not see. So reports do not count
-  /// frees of unknown blocks.
+  /// The program may free blocks whose allocation the backend did not see. Reports therefore do not
+  /// count frees of unknown blocks.
   bool misses_allocations = false;
-  /// Clause that reports print: the calls that the backend cannot see.
+  /// Clause that reports print: names the calls that the backend cannot see.
   std::string_view blind_spots;
 };
 
 /// A stateless type. `install<Sink>()` routes calls to `Sink`'s functions, or returns the reason
-/// why it cannot. After `uninstall()`, calls are no longer reported to `Sink`. Both run in the
-/// control plane, one at a time. Reports print `name`.
+/// why it cannot. After `uninstall()`, calls are no longer reported to `Sink`. Both functions run
+/// in the control plane, one at a time. Reports print `name`.
 template <class H>
 concept HookBackend = requires {
   { H::name } -> std::convertible_to<std::string_view>;
@@ -70,8 +70,8 @@ struct HookBackendArchetype {
 
 static_assert(HookBackend<HookBackendArchetype>);
 
-/// Returns the abilities that hold now. If `H` determines abilities in `install`, it has
-/// `active_capabilities()`, which never returns fewer than `capabilities`.
+/// Returns the abilities that `H` has now. If `install` determines abilities at run time, `H` has
+/// `active_capabilities()`, which never returns fewer abilities than `capabilities`.
 template <HookBackend H>
 [[nodiscard]] HookCapabilities active_capabilities() noexcept {
   if constexpr (requires { H::active_capabilities(); }) {
@@ -92,9 +92,9 @@ template <HookBackend H>
   }
 }
 
-/// Returns the blocks that existed when `H` was last installed, or nullopt if `H` does not know
-/// them. Together with the recorded blocks, they are all blocks of the process. Valid until the
-/// next `install`. Control plane.
+/// Returns the blocks that existed when `H` was last installed, or nullopt if `H` has no such list.
+/// Every live block of the process is in the list or recorded. The result is valid until the next
+/// `install`. Control plane.
 template <HookBackend H>
 [[nodiscard]] std::optional<std::span<const AddressRange>> earlier_blocks() noexcept {
   if constexpr (requires { H::earlier_blocks(); }) {

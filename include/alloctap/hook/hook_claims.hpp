@@ -10,7 +10,7 @@
 
 namespace alloctap {
 
-/// Set of the targets on which a tracker of the process has a backend installed. Thread-safe.
+/// Set of the targets on which a tracker of this process has a backend installed. Thread-safe.
 class HookClaims {
  public:
   /// Claims `target` for the backend called `name`, which must have static storage duration.

@@ -24,7 +24,7 @@
 
 namespace alloctap {
 
-/// Names of functions that cannot be patched, as a clause for reports. Constant-initialized; not
+/// List of the functions that cannot be patched, as a clause for reports. Constant-initialized; not
 /// thread-safe.
 class UnpatchedFunctions {
  public:
@@ -36,7 +36,7 @@ class UnpatchedFunctions {
     append(name);
   }
 
-  /// Returns the clause, then `besides`, which lists other blind spots. Valid until the next call.
+  /// Returns the clause, then the clause `besides` (other blind spots). Valid until the next call.
   std::string_view text(std::string_view besides) noexcept {
     if (used_ == 0) return besides;
     const std::size_t names = used_;
@@ -57,13 +57,13 @@ class UnpatchedFunctions {
 };
 
 /// Backend that patches all `AllocationFunctions` that the program can resolve
-/// (`function_patch.hpp`), so calls are seen however they reach the function. Aliases are patched
-/// once. `uninstall` restores the code byte for byte.
+/// (`function_patch.hpp`). It sees calls however they reach the function. If several symbols name
+/// one function, it is patched once. `uninstall` restores the code byte for byte.
 ///
-/// Functions that are too short, or cannot be relocated, stay unpatched, and reports name them. If
-/// an operator cannot be patched, all operators stay unpatched and their blocks are recorded as
-/// malloc's. `install` fails without side effects if malloc or free cannot be patched, or on any
-/// other error. Recording begins after all functions are patched.
+/// Functions that are too short, or whose code cannot be relocated, stay unpatched, and reports
+/// name them. If an operator cannot be patched, all operators stay unpatched, and their blocks are
+/// recorded as blocks of malloc. `install` fails without side effects if malloc or free cannot be
+/// patched, or on any other error. Recording begins after all functions are patched.
 struct InlineHook {
   static constexpr std::string_view name = "inline";
   static constexpr HookCapabilities capabilities{
@@ -118,12 +118,12 @@ struct InlineHook {
   /// Call before the first start from a preloaded library that starts the tracker in its
   /// constructor and interposes dlclose. dlclose is then not patched, because the sink would be
   /// notified twice. No module is pinned, because dlopen would run all other constructors early.
-  /// Modules loaded at that time are never unloaded anyway.
+  /// Modules that are loaded before the constructor runs are never unloaded anyway.
   static void serves_preloaded_library() noexcept { preloaded_ = true; }
 
  private:
-  /// Handler of dlclose. Holds no `ReentrancyGuard` during the original call, because the frees in
-  /// the module's destructors are the program's.
+  /// Handler of dlclose. Holds no `ReentrancyGuard` during the original call, because frees in the
+  /// closed module's destructors count as frees by the program.
   template <EventSink Sink>
   struct Close {
     static inline constinit std::atomic<int (*)(void*)> original{nullptr};
@@ -138,7 +138,7 @@ struct InlineHook {
     }
   };
 
-  /// The patches of one start, not yet enabled.
+  /// The patches that one start prepares, not yet enabled.
   struct Preparation {
     std::vector<FunctionPatch>& patches;
     std::vector<const void*> seen = {};
@@ -179,7 +179,7 @@ struct InlineHook {
     }
   }
 
-  /// Prepares all patches. Publishes all originals before any function is patched.
+  /// Prepares all patches. Publishes the addresses of all originals before any function is patched.
   template <EventSink Sink>
   static void prepare(Preparation& preparation) {
     AllocationFunctions::for_each([&](auto function) {
@@ -199,7 +199,8 @@ struct InlineHook {
         [](const Status&) { return false; });
   }
 
-  /// Returns false if the tracker needs `Function`, or if the error is not specific to `Function`.
+  /// Adds `Function` to the unpatched functions. Returns false if the tracker needs `Function`, or
+  /// if the error is not specific to `Function`.
   template <class Function>
   static bool leave_out(const Status& status, Preparation& preparation) noexcept {
     constexpr bool kIsNeeded =
@@ -213,8 +214,8 @@ struct InlineHook {
     return true;
   }
 
-  /// Returns the function; its address is null if `symbol` is undefined. A symbol without a size is
-  /// a stub in the executable, so the destination of the stub is returned.
+  /// Returns the function that `symbol` names; the address is null if `symbol` is undefined. A
+  /// symbol without a size is a stub in the executable; the result is then the stub's destination.
   static PatchTarget find(const char* symbol) {
     PatchTarget target{
         .address = os::default_symbol(symbol), .name = symbol, .modules_stay = preloaded_};

@@ -10,8 +10,8 @@
 
 namespace alloctap {
 
-/// Adds the calling function's range to `internal_code`. Finds the range in unwind tables.
-/// Lock-free; must not be called inside malloc.
+/// Adds the address range of the calling function to `internal_code`. Finds the range in unwind
+/// tables. Lock-free; must not be called inside malloc.
 ALLOCTAP_NOINLINE inline void leave_out_caller() noexcept {
   const auto address = arch::DwarfRegisters::strip_signature(
       reinterpret_cast<std::uintptr_t>(ALLOCTAP_RETURN_ADDRESS()));

@@ -1,4 +1,4 @@
-/// Backend that interposes malloc and its family in front of the C library's (ELF).
+/// Backend that interposes the malloc family in front of the C library's functions (ELF).
 #pragma once
 
 #include <cerrno>
@@ -18,9 +18,9 @@
 namespace alloctap {
 
 /// Backend that sees the calls of every module, including ld.so, and calls before main. Needs
-/// `ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker)` (interposed_malloc.hpp) in exactly one source file:
-/// of the executable, or of an object that LD_PRELOAD names. After the tracker stops, calls pass
-/// through.
+/// `ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker)` (interposed_malloc.hpp) in exactly one source file.
+/// The file belongs to the executable or to an object that LD_PRELOAD names. After the tracker
+/// stops, calls pass through to the C library.
 struct InterposeHook {
   static constexpr std::string_view name = "interpose";
   static constexpr HookCapabilities capabilities{
@@ -55,7 +55,7 @@ struct InterposeHook {
             "ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker)");
       }
     }
-    // Omitted if blocks are checked, because the sink then chooses their addresses.
+    // Skipped if blocks are checked, because the sink then chooses the blocks' addresses.
     if constexpr (!CheckingSink<Sink> && requires { Sink::set_min_block_spacing(std::size_t{}); }) {
       Sink::set_min_block_spacing(BlockSpacing<Originals>::find());
     }
@@ -71,7 +71,7 @@ struct InterposeHook {
 
  private:
   /// Returns true if a malloc call through the address that other modules use reaches this hook. A
-  /// direct call would prove nothing, because the linker may bind it inside this library.
+  /// direct call proves nothing, because the linker may bind it inside this library.
   template <class Originals>
   static bool calls_arrive() noexcept {
     auto* const allocate = reinterpret_cast<void* (*)(std::size_t)>(os::default_symbol("malloc"));

@@ -11,14 +11,14 @@
 
 namespace alloctap {
 
-/// Reports to `Sink` when the program closes modules. Does not see modules that the C library
-/// closes itself (iconv, NSS), which is rare.
+/// Notifies `Sink` when the program closes modules. Does not see modules that the C library closes
+/// itself (iconv, NSS), which is rare.
 template <EventSink Sink>
 class InterposedModules {
  public:
-  /// Implements dlclose(3). Holds no `ReentrancyGuard` during the original call, because the frees
-  /// in the module's destructors are the program's. Inlined, so that only one frame of the hook is
-  /// on the stack while the destructors run.
+  /// Implements dlclose(3). Holds no `ReentrancyGuard` during the original call, because frees in
+  /// the module's destructors count as frees by the program. Inlined, so that only one frame of the
+  /// hook is on the stack while the destructors run.
   ALLOCTAP_ALWAYS_INLINE static int close(void* handle) noexcept {
     CloseFunction* const original = find_original();
     if (original == nullptr) return -1;

@@ -17,9 +17,9 @@
 
 namespace alloctap {
 
-/// Originals of the interposed functions. The first call of any hooked function finds them all,
-/// before constructors run, then calls `Sink::on_first_call()` if it exists. Thread-safe; runs
-/// inside malloc.
+/// Originals of the interposed functions. The first call of any hooked function looks up all
+/// originals, before constructors run, then calls `Sink::on_first_call()` if it exists.
+/// Thread-safe; runs inside malloc.
 template <EventSink Sink>
 class InterposedOriginals {
  public:
@@ -37,7 +37,7 @@ class InterposedOriginals {
     return get_outermost<Function>();
   }
 
-  /// Variant of `get` for calls outside any `ReentrancyGuard`, and so outside `UseInternalArena`.
+  /// Variant of `get` for calls that hold neither a `ReentrancyGuard` nor a `UseInternalArena`.
   template <class Function>
   ALLOCTAP_ALWAYS_INLINE static typename Function::Signature* get_outermost() {
     AnyFunction* original = original_<Function>.load(std::memory_order_acquire);
@@ -51,7 +51,7 @@ class InterposedOriginals {
   static void set_recording(bool on) noexcept { recording_.store(on, std::memory_order_release); }
 
   /// Returns true if `get` returned a bootstrap function since `forget_stand_in`. `install` uses
-  /// this to test that calls of malloc arrive here.
+  /// the result to test that calls of malloc arrive here.
   static bool stand_in_used() noexcept { return stand_in_used_.load(std::memory_order_relaxed); }
   static void forget_stand_in() noexcept { stand_in_used_.store(false); }
 

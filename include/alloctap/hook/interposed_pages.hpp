@@ -12,10 +12,10 @@
 
 namespace alloctap {
 
-/// Reports to a `CheckingSink` the pages that the program protects or discards, because checked
-/// blocks may lie in the pages. Does not report calls nested in another allocator call. `install`
-/// looks the originals up beforehand, because programs may call these functions in signal handlers.
-/// Until then, calls go directly to the system. May run inside malloc.
+/// Notifies a `CheckingSink` of the pages that the program protects or discards, because checked
+/// blocks may lie in the pages. Calls nested in another allocator call are not reported. `install`
+/// looks up the originals, because programs may call these functions in signal handlers. Before
+/// `install`, calls go directly to the system. May run inside malloc.
 template <EventSink Sink>
 class InterposedPages {
  public:

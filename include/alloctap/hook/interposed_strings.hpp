@@ -21,9 +21,9 @@ using InterposedStringCall = StringCall<Sink, StringOriginals<Sink>>;
 }  // namespace alloctap
 
 // clang-format off
-/// Defines the entry point of the C function NAME with the PARAMETERS, whose names follow as the
-/// last arguments. Its C++ name is not NAME, because C headers declare some functions twice. It is
-/// not noexcept, because pthread_cancel unwinds threads that print.
+/// Defines the entry point of the C function NAME. PARAMETERS are its parameters, whose names
+/// follow as the last arguments. The C++ name is not NAME, because C headers declare some functions
+/// twice. The entry is not noexcept, because pthread_cancel unwinds threads that print.
 #define ALLOCTAP_DEFINE_STRING_ENTRY(Tracker, NAME, PARAMETERS, ...) \
   ::alloctap::StringResult<#NAME> alloctap_string_##NAME PARAMETERS ALLOCTAP_ASM(#NAME); \
   ALLOCTAP_EXPORT ALLOCTAP_NOINLINE ::alloctap::StringResult<#NAME> alloctap_string_##NAME PARAMETERS { \

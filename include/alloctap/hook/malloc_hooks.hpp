@@ -1,4 +1,4 @@
-/// Backend on the allocator's own hooks, which patches and interposes nothing.
+/// Backend that uses the allocator's own hooks; patches and interposes no function.
 #pragma once
 
 #include <atomic>
@@ -19,10 +19,10 @@
 
 namespace alloctap {
 
-/// Backend on the first of `Providers` whose hooks report a test call of malloc. Which calls the
-/// hooks report depends on the allocator and its release. A probe determines this at the first
-/// start; `active_capabilities()` and reports show the result. `capabilities` promises what holds
-/// for all providers. The probe also learns the allocator's frames, which stacks then omit.
+/// Backend that uses the first of `Providers` whose hooks report a test call of malloc. Which calls
+/// the hooks report depends on the allocator and its release. A probe determines the calls at the
+/// first start; `active_capabilities()` and reports show the result. `capabilities` promises what
+/// all providers can do. The probe also finds the allocator's frames, which stacks then omit.
 template <HookProvider... Providers>
 class MallocHooksOf {
  public:
@@ -36,7 +36,7 @@ class MallocHooksOf {
       .blind_spots = "what the allocator's hooks do not tell, which is not known before the start",
   };
 
-  /// Returns FailedPrecondition if no provider works, with each provider's reason and its remedy.
+  /// Returns FailedPrecondition with each provider's reason and remedy if no provider works.
   template <EventSink Sink>
   static Status install() {
     std::string reasons;
@@ -64,7 +64,7 @@ class MallocHooksOf {
     return active == nullptr ? capabilities : active->findings.capabilities(active->unseen.text());
   }
 
-  /// Returns the backend's name with the provider's, as in "malloc-hooks (sanitizer)".
+  /// Returns the backend's name and the provider's, for example "malloc-hooks (sanitizer)".
   [[nodiscard]] static std::string_view active_name() noexcept {
     const Active* active = active_.load(std::memory_order_acquire);
     return active == nullptr ? name : std::string_view(active->name);
@@ -80,7 +80,7 @@ class MallocHooksOf {
   /// `on_modules_unloaded`. Reports then do not list dlclose as unseen.
   static void reports_modules() noexcept { reports_modules_ = true; }
 
-  /// Call before and after dlclose, which allocators do not report. The calls keep the names of the
+  /// Call before and after dlclose, which allocators do not report. They keep the names of the
   /// module's frames, and drop cached data about its code. No effect unless a tracker runs.
   static void on_modules_unloading() noexcept { HookFeed::on_modules_unloading(); }
   static void on_modules_unloaded() noexcept { HookFeed::on_modules_unloaded(); }
@@ -141,7 +141,7 @@ class MallocHooksOf {
   static inline constinit bool reports_modules_ = false;
 };
 
-/// Providers are tried in this order; those whose hooks can be uninstalled come first.
+/// Tries the providers in this order. Providers whose hooks can be uninstalled come first.
 using MallocHooks =
     MallocHooksOf<BionicHooks<>, GlibcDebugHooks<>, GperftoolsHooks<>, SanitizerHooks<>>;
 

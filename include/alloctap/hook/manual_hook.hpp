@@ -50,7 +50,7 @@ struct ManualHook {
         .pointer = block, .kind = DeallocationKind::kCustom, .origin = ALLOCTAP_CALL_ORIGIN()});
   }
 
-  /// Detaches the record of `block`, before the allocator moves it.
+  /// Detaches the record of `block`. Call before the allocator moves the block.
   [[nodiscard]] ALLOCTAP_NOINLINE static DetachedBlock begin_reallocate(void* block) noexcept {
     const Feed* feed = feed_.load(std::memory_order_acquire);
     if (feed == nullptr || block == nullptr) return {};
@@ -93,14 +93,14 @@ struct ManualHook {
         MappingEvent{.address = address, .length = length, .origin = ALLOCTAP_CALL_ORIGIN()});
   }
 
-  /// Call before dlclose, unless a backend hooks it, so that frames of the module keep their names.
+  /// Call before dlclose, unless a backend hooks dlclose. Keeps the names of the module's frames.
   static void on_modules_unloading() noexcept {
     const Feed* feed = feed_.load(std::memory_order_acquire);
     if (feed != nullptr) feed->modules_unloading();
   }
 
   /// Call after dlclose, unless a backend hooks dlclose. Drops cached data about the module's code,
-  /// because the next module may reuse its addresses.
+  /// because the next module may be loaded at the code's addresses.
   static void on_modules_unloaded() noexcept {
     const Feed* feed = feed_.load(std::memory_order_acquire);
     if (feed != nullptr) feed->modules_unloaded();

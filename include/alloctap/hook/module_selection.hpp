@@ -18,10 +18,10 @@ struct ModulePattern {
   bool leaves_out = false;
 };
 
-/// Set of the modules that a pattern or the predicate chooses, minus those that a pattern excludes.
-/// Without either it holds all modules, or is empty if `selects_by_default` is false.
-/// Constant-initialized; only `clear` frees its memory, so it stays usable until process exit.
-/// Control plane; not thread-safe.
+/// Set of the modules that a pattern or the predicate chooses, minus modules that a pattern
+/// excludes. Without choosing pattern and predicate, the set holds all modules, or none if
+/// `selects_by_default` is false. Constant-initialized; only `clear` frees its memory, so it stays
+/// usable until process exit. Control plane; not thread-safe.
 class ModuleSelection {
  public:
   using Predicate = bool (*)(std::string_view path);

@@ -19,12 +19,12 @@
 namespace alloctap {
 
 /// A module calls imported functions through GOT slots that the loader fills. This backend stores
-/// handlers in the slots of chosen modules and restores the slots at stop. Calls from other modules
-/// cost nothing and are not seen.
+/// handlers in the slots of chosen modules, and restores the slots when the tracker stops. Calls
+/// from other modules cost nothing and are not seen.
 ///
-/// Each function list is a group with its own patterns. By default, heap functions are hooked in
-/// all modules, mapping functions in no module, and an engine's functions in all modules that
-/// import them:
+/// Each function list is a group with its own module patterns. By default, heap functions are
+/// hooked in all modules and mapping functions in no module. An engine's functions are hooked in
+/// all modules that import them:
 ///
 /// - `struct EngineAllocate : functions::Allocates<AllocationKind::kMalloc>` with `name`,
 ///   `Signature` and `request` (`function_description.hpp`), and `EngineFree` accordingly;
@@ -55,13 +55,13 @@ class PltHookWith {
           "for, raw system calls",
   };
 
-  /// Returns the patterns of one function list.
+  /// Returns the `ModuleSelection` of the function group `List`.
   template <class List>
   [[nodiscard]] static ModuleSelection& group() noexcept {
     return selection_<List>;
   }
 
-  /// Shorthands for functions of the heap functions' `ModuleSelection`.
+  /// Shorthands for functions of the heap group's `ModuleSelection`.
   static Status modules_matching(const std::string& pattern) {
     return group<HeapFunctions>().modules_matching(pattern);
   }
@@ -79,8 +79,8 @@ class PltHookWith {
     (group<EngineLists>().clear(), ...);
   }
 
-  /// Excludes the module that holds `code`, for example a preloaded library with the tracker.
-  /// Returns false if four modules are already excluded.
+  /// Excludes the module that contains the address `code`, for example a preloaded library with the
+  /// tracker. Returns false if four modules are already excluded.
   static bool leave_alone(const void* code) noexcept {
     for (const void*& place : PltState::left_alone) {
       if (place != nullptr && place != code) continue;
@@ -96,12 +96,12 @@ class PltHookWith {
     PltLoaderCalls::set_other_notices(told);
   }
 
-  /// Hooks modules opened since the last walk. Needed for modules opened without dlopen, or to hook
-  /// modules at once. If another thread holds the control lock for over 0.1 s, the modules are
-  /// hooked at this thread's next dlopen, dlsym or dlclose instead.
+  /// Hooks modules opened since the last walk over the GOT slots. Needed for modules opened without
+  /// dlopen, or to hook modules at once. If another thread holds the control lock for over 0.1 s,
+  /// the modules are hooked at this thread's next dlopen, dlsym or dlclose.
   static void refresh() noexcept { static_cast<void>(PltEngine::refresh()); }
 
-  /// Returns the slots that are hooked now.
+  /// Returns how many slots of each module are hooked now, and why slots are not hooked.
   [[nodiscard]] static PltReport report() { return PltEngine::report(); }
 
   template <EventSink Sink>
@@ -145,7 +145,7 @@ class PltHookWith {
  private:
   static_assert(sizeof...(EngineLists) + 2 < kLoaderGroup, "too many groups of functions");
 
-  /// `module` is the module's start address. Requires the control lock.
+  /// Expects the start address of a module in `module`. Requires the control lock.
   static bool has_hooked_slots(std::uintptr_t module) noexcept {
     const auto& slots = plt_state().hooked;
     return std::any_of(slots.begin(), slots.end(), [=](const HookedSlot& slot) {

@@ -26,10 +26,10 @@ constexpr bool is_operator(DeallocationKind kind) noexcept {
 template <class Function>
 inline constexpr bool kIsOperator = requires { requires is_operator(Function::kind); };
 
-/// Detector of operators that the program replaces. If there are any, all operators pass through
-/// unrecorded, because the C++ library's forms call the replaced ones ([new.delete]). Replaced
-/// operators may add a header or use a pool, so the hook records the blocks that they get from
-/// malloc.
+/// Detects operators that the program replaces. If the program replaces any operator, all operators
+/// pass through unrecorded, because the C++ library's other forms call the replacement
+/// ([new.delete]). A replacement may add a header or use a pool, so the hook records the blocks
+/// that the replacement gets from malloc.
 ///
 /// `serve` may run inside malloc; the other functions belong to the control plane.
 class ProgramOperators {
@@ -59,7 +59,7 @@ class ProgramOperators {
   static void pass_through() noexcept { are_served_.store(true, std::memory_order_relaxed); }
 
  private:
-  /// Returns the linker symbols, with nullptr for functions that are not operators.
+  /// Returns the functions' linker symbols, with nullptr for functions that are not operators.
   template <class... Functions>
   static constexpr std::array<const char*, sizeof...(Functions)> operator_names(
       FunctionList<Functions...>) noexcept {
@@ -75,8 +75,8 @@ class ProgramOperators {
     std::uintptr_t allocator = module_behind_own("malloc");
     std::uintptr_t cxx_library = module_behind_own("__cxa_allocate_exception");
 
-    /// Returns the start of the module that defines `name`, or 0 if that module is not the
-    /// program's.
+    /// Returns the start of the module that defines `name`. Returns 0 if the definer is this
+    /// module, the module that defines malloc, or the C++ library outside the executable.
     [[nodiscard]] std::uintptr_t find_programs(const char* name) const noexcept;
 
    private:

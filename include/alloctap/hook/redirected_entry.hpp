@@ -44,8 +44,8 @@ class RedirectedOriginals : public OriginalFunctions<RedirectedOriginals<Sink>> 
 };
 
 /// Entry point: `call` has the signature of `Function`, reports to `Sink` and calls the original.
-/// `call` returns to the program, because it replaces the original. One specialization per role.
-/// Runs inside malloc.
+/// `call` returns to the program, because the program calls it in place of the original. One
+/// specialization per role. Runs inside malloc.
 template <class Function, EventSink Sink, CallRole Role = Function::role,
           class Signature = typename Function::Signature>
 struct RedirectedEntry;

@@ -24,20 +24,22 @@
 
 namespace alloctap {
 
-/// All allocation APIs end in the functions of `functions.hpp`. This backend patches their
-/// prologues (`function_patch.hpp`), so calls from any module are seen, including ntdll.dll's own.
+/// All allocation APIs end in the functions of `functions.hpp`. This backend patches the functions'
+/// prologues (`function_patch.hpp`), so it sees calls from any module, including ntdll.dll's own.
 /// `uninstall` restores the code byte for byte, unless blocks are checked. Live checked blocks may
 /// begin inside a heap block, so the patches then stay, and no other tracker can hook this process.
-/// The module with the handlers is never unloaded, because threads may be inside them.
+/// The module with the handlers is never unloaded, because threads may be inside a handler.
 ///
 /// `install` is all or nothing: if a function cannot be patched, it undoes the other patches and
-/// returns the reason. It skips functions that this Windows lacks. Recording begins after all are
-/// patched. While `install` has stopped a thread, it takes no lock that the thread may hold. Linked
-/// into the executable and without checks, it does not wait for the loader lock.
+/// returns the reason. It skips functions that this Windows lacks. Recording begins after all
+/// functions are patched. While `install` has stopped a thread, it takes no lock that the thread
+/// may hold. If linked into the executable and without checks, it does not wait for the loader
+/// lock.
 ///
 /// With checks, `_aligned_malloc` is also hooked in the C libraries (`aligned_patches.hpp`),
-/// because the heap sees only a larger block around the aligned one. LocalAlloc and GlobalAlloc are
-/// hooked (`local_patches.hpp`), because the system hides bad frees of fixed blocks from the heap.
+/// because the heap sees only a larger block around the aligned block. LocalAlloc and GlobalAlloc
+/// are hooked (`local_patches.hpp`), because the system hides bad frees of fixed blocks from the
+/// heap.
 ///
 /// Choose `WindowsImportHook` if the process forbids changing code (dynamic code policy).
 struct WindowsHeapHook {
@@ -114,7 +116,7 @@ struct WindowsHeapHook {
     WindowsOriginals<Sink>::set_recording(false);
   }
 
-  /// Hooks the aligned and local functions, for checks.
+  /// Hooks the aligned functions, LocalAlloc and GlobalAlloc, if blocks are checked.
   template <EventSink Sink>
   static void start_beside_heaps() {
     if constexpr (CheckingSink<Sink> && requires { Sink::has_checks(); }) {
@@ -136,7 +138,7 @@ struct WindowsHeapHook {
     }
   }
 
-  /// Prepares the patches without enabling them. Publishes all originals.
+  /// Prepares the patches without enabling them. Publishes the addresses of all originals.
   template <EventSink Sink>
   static Status prepare(std::vector<FunctionPatch>& patches) {
     Status status;
@@ -166,7 +168,7 @@ struct WindowsHeapHook {
   using Stop = void (*)() noexcept;
   static inline constinit Stop stop_ = nullptr;
   static inline constinit Stop stop_strings_ = nullptr;
-  /// Whether the functions stay patched after `uninstall`.
+  /// True if the functions stay patched after `uninstall`.
   static inline constinit bool stays_ = false;
   static inline constinit NoDestroyLazy<std::vector<FunctionPatch>> patches_;
 };

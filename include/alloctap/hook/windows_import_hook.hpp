@@ -13,13 +13,13 @@ namespace alloctap {
 
 /// Backend for processes that forbid changing code. All allocation APIs end in a library's call of
 /// ntdll.dll (`functions.hpp`), through a slot of the library's import address table. This backend
-/// stores handlers in such slots of all modules, including the program's and the tracker's. Later
-/// modules are hooked before their DllMain if the system binds imports first, otherwise when
-/// LoadLibrary returns. GetProcAddress also returns handlers while the hook is installed. Calls
-/// inside ntdll.dll use no slot and are not seen.
+/// stores handlers in the ntdll.dll slots of all modules, including the program's and the
+/// tracker's. A module loaded later is hooked before its DllMain runs if the system binds imports
+/// first, otherwise when LoadLibrary returns. GetProcAddress also returns handlers while the hook
+/// is installed. Calls inside ntdll.dll use no slot and are not seen.
 ///
 /// `uninstall` restores slots that still hold a handler. The module with the handlers is never
-/// unloaded, because threads or addresses from GetProcAddress may still lead there.
+/// unloaded, because threads may be in a handler, or may call it at an address from GetProcAddress.
 ///
 /// Control plane. All functions wait for the loader lock, so call none from DllMain, or while a
 /// DllMain waits for the caller. `refresh` and `report` are thread-safe.
@@ -39,11 +39,11 @@ struct WindowsImportHook {
           "own, stacks of threads",
   };
 
-  /// Hooks slots bound and modules loaded since the last walk. Needed for delay-loaded imports, and
-  /// for modules loaded without LoadLibrary.
+  /// Hooks slots that the loader bound, and modules that it loaded, since the last walk. Needed for
+  /// delay-loaded imports, and for modules loaded without LoadLibrary.
   static void refresh() noexcept { WindowsImportEngine::refresh(); }
 
-  /// Returns the slots that are hooked now.
+  /// Returns how many slots of each module are hooked now, and why slots are not hooked.
   [[nodiscard]] static ImportReport report() { return WindowsImportEngine::report(); }
 
   template <EventSink Sink>
