@@ -8,7 +8,7 @@
 
 namespace alloctap {
 
-/// A build-id as hexadecimal digits, as `readelf -n` shows it. Empty if the module has none.
+/// A build-id as hexadecimal digits, as `readelf -n` shows it. Empty if the module has no id.
 class BuildIdText {
  public:
   explicit BuildIdText(const Module& module) noexcept : size_(2 * module.build_id_bytes) {

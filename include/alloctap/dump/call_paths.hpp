@@ -49,7 +49,7 @@ class CallPaths {
     return call < labels_.list().size() ? labels_.list().place(call) : CodeAddress{};
   }
 
-  /// Calls `visit(const LabelledFrame&)` for each function of a call. Inlined functions come first.
+  /// Calls `visit(const LabelledFrame&)` for each function at a call's address, innermost first.
   template <class Visit>
   void visit_functions(std::size_t call, Visit&& visit) const {
     if (call < labels_.list().size()) {

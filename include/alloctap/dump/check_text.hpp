@@ -1,4 +1,4 @@
-/// An enabled check as text, in the syntax that `parse_check_options` reads.
+/// An enabled misuse check as text, in the syntax that `parse_check_options` reads.
 #pragma once
 
 #include <cstdint>

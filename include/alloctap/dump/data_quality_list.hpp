@@ -8,7 +8,7 @@
 
 namespace alloctap {
 
-/// List of the statements that `write_account` writes. Its text is in arena memory.
+/// The statements that `write_account` writes, as a list of strings in arena memory.
 class AccountList {
  public:
   explicit AccountList(const Report& report) {

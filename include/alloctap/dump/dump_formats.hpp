@@ -24,7 +24,7 @@ struct DumpFormatRow {
   bool shows_blocks = false;
 };
 
-/// To add a format, add its policy (CONTRIBUTING.md lists the files) and a row here. alloctap-run,
+/// To add a format, add its policy (CONTRIBUTING.md lists the files) and an entry. alloctap-run,
 /// alloctap-convert, the tests of all formats and the check of docs/formats.md read this table.
 inline constexpr std::tuple kDumpFormats{
     DumpFormatRow<TextDump>{.name = "text", .endings = {".txt", ".log"}},
@@ -45,7 +45,7 @@ inline constexpr std::tuple kDumpFormats{
 
 inline constexpr std::size_t kDumpFormatCount = std::tuple_size_v<decltype(kDumpFormats)>;
 
-/// Calls `visit(row, index)` for each row in order.
+/// Calls `visit(row, index)` for each format in `kDumpFormats`, in order.
 template <class Visit>
 constexpr void for_each_dump_format(Visit&& visit) {
   std::apply(

@@ -8,16 +8,16 @@
 
 namespace alloctap {
 
-/// A value type with options as plain members. `write` runs on the control plane and reads nothing
-/// but the report. It allocates nothing from the program's heap, and leaves output errors to the
-/// `DumpWriter`. If `write` is a template of the report's type, it may omit parts that the type's
-/// `features` exclude.
+/// A value type with options as plain members. `write` runs on the control plane, reads only the
+/// report, and allocates nothing from the program's heap. The `DumpWriter` handles output errors.
+/// If the report's type is a template parameter, `write` may omit parts that the type's `features`
+/// exclude.
 template <class D>
 concept DumpPolicy = requires(const D& dump, const Report& report, DumpWriter& writer) {
   { dump.write(report, writer) } -> std::same_as<void>;
 };
 
-/// The minimal model of `DumpPolicy`.
+/// The minimal type that satisfies the concept `DumpPolicy`.
 struct DumpPolicyArchetype {
   void write(const Report&, DumpWriter&) const {}
 };

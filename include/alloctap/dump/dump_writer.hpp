@@ -16,8 +16,8 @@
 
 namespace alloctap {
 
-/// Output stream with a buffer of 64 KiB in arena memory. After an error, it discards what follows,
-/// and `finish` returns the first error. Not thread-safe.
+/// Output stream with a buffer of 64 KiB in arena memory. After an error, discards further output;
+/// `finish` returns the first error. Not thread-safe.
 class DumpWriter {
  public:
   explicit DumpWriter(OutputRef output) noexcept : output_(output) {
@@ -67,7 +67,7 @@ class DumpWriter {
     return *this << text;
   }
 
-  /// Makes the dump fail with `reason` if it has not failed before.
+  /// Makes the dump fail with `reason` if the dump has not failed before.
   void fail(const char* reason) {
     if (status_.ok()) status_ = Status::resource_exhausted(reason);
   }

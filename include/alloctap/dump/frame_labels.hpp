@@ -24,7 +24,7 @@ struct LabelledFrame {
   std::string_view file = {};
   /// The source line, counted from 1; 0 if unknown.
   std::uint32_t line = 0;
-  /// Whether the function is inlined into that of the next outer frame. Both frames share `place`.
+  /// Whether the function is inlined into the next outer frame's function; both have one `place`.
   bool inlined = false;
   /// The call's number in the `FrameList`, or `kNoPlace` for the placeholder of a stack without
   /// frames.
@@ -33,8 +33,8 @@ struct LabelledFrame {
   static constexpr std::size_t kNoPlace = ~std::size_t{0};
 };
 
-/// The labelled frames of a report's stacks. A stack without frames has one placeholder, whose
-/// label says why. Uses arena memory. The report must outlive this object.
+/// The labelled frames of a report's stacks. A stack without frames has one placeholder. Its label
+/// says why the frames are missing. Uses arena memory. The report must outlive this object.
 class FrameLabels {
  public:
   explicit FrameLabels(const Report& report) noexcept : report_(report), list_(report) {
@@ -49,8 +49,8 @@ class FrameLabels {
   /// Returns the list that numbers the calls.
   [[nodiscard]] const FrameList& list() const noexcept { return list_; }
 
-  /// Returns the functions of call number `place`: inlined ones, innermost first, then the one they
-  /// are inlined into. Never empty.
+  /// Returns the functions at the address of call number `place`: inlined functions, innermost
+  /// first, then the function that contains them. Never empty.
   [[nodiscard]] std::span<const LabelledFrame> at(std::size_t place) const noexcept {
     return {frames_.data() + starts_[place], starts_[place + 1] - starts_[place]};
   }
@@ -58,7 +58,7 @@ class FrameLabels {
   /// Returns the number of labelled frames, not counting placeholders.
   [[nodiscard]] std::size_t size() const noexcept { return frames_.size(); }
 
-  /// Returns the index of `frame`, which `at` or a visit returned and which is not a placeholder.
+  /// Returns the index of `frame`, a frame from `at` or a visit, but not a placeholder.
   [[nodiscard]] std::size_t index_of(const LabelledFrame& frame) const noexcept {
     return static_cast<std::size_t>(&frame - frames_.data());
   }
@@ -129,7 +129,7 @@ class FrameLabels {
   const Report& report_;
   FrameList list_;
   ArenaArray<LabelledFrame> frames_;
-  /// Indexed by call number: the call's first frame in `frames_`. The last entry is the end.
+  /// Indexed by call: index of the call's first frame in `frames_`. The end is `frames_.size()`.
   ArenaArray<std::size_t> starts_;
   TextPool texts_;
   bool complete_ = true;

@@ -15,7 +15,7 @@
 namespace alloctap {
 
 /// The distinct frames of a report's stacks, by ascending address. Frames of unloaded modules come
-/// last, grouped by module, because several unloaded modules may have had one address range. Uses
+/// last, grouped by module, because several unloaded modules may have used one address range. Uses
 /// arena memory. The report must outlive this object.
 class FrameList {
  public:
@@ -57,8 +57,8 @@ class FrameList {
     return places_[index];
   }
 
-  /// Returns the functions of call number `index`: inlined ones, innermost first, then the one they
-  /// are inlined into. Empty if unknown. The constructor has symbolized all calls.
+  /// Returns the functions at the address of call number `index`: inlined functions, innermost
+  /// first, then the function that contains them. Empty if unknown. Symbolized in the constructor.
   [[nodiscard]] std::span<const SourceFrame> source(std::size_t index) const noexcept {
     return symbols_.of(index);
   }

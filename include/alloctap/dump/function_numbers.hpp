@@ -14,7 +14,8 @@
 namespace alloctap {
 
 /// Table of functions, numbered from 0 in order of first use. Label and file identify a function.
-/// Stores references to these texts, which must outlive it. Uses arena memory. Not thread-safe.
+/// Refers to labels and file names, which must outlive the table. Uses arena memory. Not
+/// thread-safe.
 class FunctionNumbers {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -47,7 +48,7 @@ class FunctionNumbers {
  private:
   TextNumbers texts_;
   PathTree pairs_;
-  /// Indexed by trie node: the function's number plus 1, or 0 if the node is no function.
+  /// Indexed by trie node: the function's number plus 1, or 0 if no function ends there.
   ArenaArray<std::uint32_t> numbers_;
   ArenaArray<Function> functions_;
 };

@@ -41,8 +41,8 @@ class ZlibMemory {
 };
 
 /// Stream that compresses into one gzip member (RFC 1952). The member has no file name or time, so
-/// equal input gives equal files. Prefers speed to size. Uses arena memory. Errors go to the
-/// writer. Needs zlib. Not thread-safe.
+/// equal input gives equal files. Prefers speed to size. Uses arena memory. Reports errors to the
+/// `DumpWriter`. Needs zlib. Not thread-safe.
 class GzipStream {
  public:
   explicit GzipStream(DumpWriter& out) : out_(out) {

@@ -15,15 +15,16 @@ namespace alloctap {
 /// lines are numbered from 0. An event is a `+` or `-` line with the number of an `a` line. Because
 /// only the sum of the block sizes is known, blocks get the mean size, or one byte more.
 ///
-/// heaptrack counts a block as temporary if its `-` line directly follows a `+` line with its
-/// number. Other freed blocks therefore use a second `a` line of equal size and trace for their `-`
-/// line. Only one such block is live at a time, so the peak does not grow. (heaptrack also counts a
-/// `- 0` after another `-` as temporary. Number 0 is therefore freed only directly after its `+`.)
+/// heaptrack counts a block as temporary if its `-` line directly follows a `+` line with an equal
+/// number. The `-` line of a block that is not temporary therefore names a second `a` line of equal
+/// size and trace. Only one such block is live at a time, so the peak does not grow. (heaptrack
+/// also counts a `- 0` after another `-` as temporary. Number 0 is therefore freed only directly
+/// after its `+`.)
 class HeaptrackEvents {
  public:
   explicit HeaptrackEvents(HeaptrackLines lines) noexcept : lines_(lines) {}
 
-  /// Writes blocks that were freed. The first `temporary` of them become temporary for heaptrack.
+  /// Writes blocks that were freed. heaptrack counts the first `temporary` blocks as temporary.
   void freed(PathTree::Node trace, BlockCount blocks, std::uint64_t temporary) {
     for_each_size(blocks, [&](std::uint64_t size, std::uint64_t count) {
       const std::uint64_t at_once = std::min(count, temporary);
@@ -34,7 +35,7 @@ class HeaptrackEvents {
     });
   }
 
-  /// Writes blocks that stay live until `free_held`. Returns false if out of memory.
+  /// Writes allocations of blocks that stay live until `free_held`. Returns false if out of memory.
   [[nodiscard]] bool held(PathTree::Node trace, BlockCount blocks) {
     bool complete = true;
     for_each_size(blocks, [&](std::uint64_t size, std::uint64_t count) {
@@ -44,7 +45,7 @@ class HeaptrackEvents {
     return complete;
   }
 
-  /// Calls `held` with all blocks but one, and returns its result. Then writes a temporary block.
+  /// Calls `held` with all blocks but one, which becomes temporary. Returns false if out of memory.
   [[nodiscard]] bool held_for_a_moment(PathTree::Node trace, BlockCount blocks) {
     const BlockCount one{1, blocks.bytes / blocks.blocks};
     const bool complete = held(trace, blocks - one);
@@ -63,7 +64,7 @@ class HeaptrackEvents {
     held_.clear();
   }
 
-  /// Writes blocks that are never freed.
+  /// Writes allocations of blocks that are never freed.
   void live(PathTree::Node trace, BlockCount blocks) {
     for_each_size(blocks, [&](std::uint64_t size, std::uint64_t count) {
       allocate(add_kind(size, trace), count);
@@ -71,7 +72,7 @@ class HeaptrackEvents {
   }
 
  private:
-  /// Splits blocks into at most two sizes, and calls `visit(size, count)` for each size.
+  /// Assigns at most two sizes to `blocks`, and calls `visit(size, count)` for each size.
   template <class Visit>
   static void for_each_size(BlockCount blocks, Visit&& visit) {
     if (blocks.blocks == 0) return;

@@ -1,4 +1,4 @@
-/// Partition of each stack's blocks for a synthetic heaptrack file: freed, at the peak, at the end.
+/// Partition of each stack's blocks by lifetime, for a synthetic heaptrack file.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace alloctap {
 
-/// A stack's blocks by lifetime, and how many of them are temporary.
+/// A stack's blocks by lifetime, and the number of temporary blocks.
 struct HeaptrackShare {
   LifetimeBreakdown held;
   /// The number of temporary blocks in `held.rest`.
@@ -20,9 +20,9 @@ struct HeaptrackShare {
   bool temporary_at_peak = false;
 };
 
-/// The shares of all stacks. A temporary block is freed directly after its allocation, so only one
-/// can be live at the peak. It is assigned to the stack that held most bytes. If a stack's numbers
-/// are inconsistent, its blocks at the end replace its blocks at the peak. Uses arena memory.
+/// A `HeaptrackShare` for each stack, in the arena. A temporary block is freed directly after its
+/// allocation, so only one temporary block can be live at the peak. The stack that held most bytes
+/// gets that block. If a stack's numbers are inconsistent, ignores blocks live only at the peak.
 class HeaptrackPlan {
  public:
   explicit HeaptrackPlan(const Snapshot& snapshot) noexcept {
@@ -61,7 +61,7 @@ class HeaptrackPlan {
                     {.held = *held, .temporary = temporary - 1, .temporary_at_peak = true});
   }
 
-  /// Assigns the temporary block at the peak to the last stack. The previous stack loses the block.
+  /// Moves the temporary block that is live at the peak from its current stack to the last stack.
   void take_the_moment(const BlockCount& all, const BlockCount& at_end, const BlockCount& at_peak,
                        const HeaptrackShare& share) noexcept {
     if (temporary_at_peak_) shares_[*temporary_at_peak_] = given_up_;
@@ -87,7 +87,7 @@ class HeaptrackPlan {
   /// Indexed like `Snapshot::stacks`.
   ArenaArray<HeaptrackShare> shares_;
   std::optional<std::size_t> temporary_at_peak_;
-  /// The peak bytes of the stack with the temporary block, and its share if it loses that block.
+  /// Bytes at the peak of the stack that has the temporary block; its share without that block.
   std::uint64_t bytes_at_peak_ = 0;
   HeaptrackShare given_up_;
   bool complete_ = true;

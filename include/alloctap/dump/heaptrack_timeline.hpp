@@ -15,7 +15,7 @@
 
 namespace alloctap {
 
-/// Numbers pairs of size and trace, and writes an `a` line at the first use of a pair. Never uses
+/// Numbers pairs of block size and trace. Writes an `a` line at the first use of a pair. Never uses
 /// number 0, because heaptrack counts a `- 0` after another `-` as temporary. Uses arena memory.
 class HeaptrackKinds {
  public:
@@ -45,14 +45,14 @@ class HeaptrackKinds {
 
   HeaptrackLines lines_;
   PathTree pairs_;
-  /// Indexed by trie node.
+  /// Indexed by trie node: the pair's number, or `kNone` if the node is no pair.
   ArenaArray<std::uint32_t> numbers_;
   std::uint32_t last_ = 0;
 };
 
 /// Writes logged allocations and frees of known blocks in order, with times. A reallocation becomes
-/// a free and an allocation; a failed one is omitted, as in heaptrack. If a block's free was
-/// missed, the block is freed when its address is allocated again. Uses arena memory.
+/// a free and an allocation; a failed reallocation is omitted, as in heaptrack. If the log lacks a
+/// block's free, writes the free at the address's next allocation. Uses arena memory.
 class HeaptrackTimeline {
  public:
   /// `traces.write()` must have been called. All arguments must belong to one report.
@@ -90,7 +90,7 @@ class HeaptrackTimeline {
     return true;
   }
 
-  /// Finds failed reallocations: the thread's kPutBack of an address directly follows its kDetach.
+  /// Finds failed reallocations: a thread's kDetach and then kPutBack of one address.
   bool find_cancelled() {
     ArenaArray<Detached> by_thread;
     const bool merged = snapshot_.events.for_each([&](const LoggedEvent& event) {
@@ -111,7 +111,7 @@ class HeaptrackTimeline {
     return merged && complete_;
   }
 
-  /// Returns whether a reallocation failed. Requires calls in ascending order of sequence numbers.
+  /// Returns whether the reallocation of `event` failed. Call it in ascending order of sequence.
   bool is_cancelled(const LoggedEvent& event) noexcept {
     const bool found =
         next_cancelled_ < cancelled_.size() && cancelled_[next_cancelled_] == event.sequence;
@@ -130,7 +130,7 @@ class HeaptrackTimeline {
     lines_.line('+', kind);
   }
 
-  /// Writes the free of a block. In `live_`, `BlockRecord::stack` is the number of its `a` line.
+  /// Writes the free of a block. In `live_`, `BlockRecord::stack` is the block's `a` line.
   void write_free(const BlockRecord& block) {
     if (block.stack != kNoStackId) lines_.line('-', block.stack);
   }

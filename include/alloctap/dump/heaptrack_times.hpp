@@ -36,7 +36,7 @@ class HeaptrackTimes {
     written_ = true;
   }
 
-  /// Writes the points before an event at `time_ns`, then `time_ns` if it is later than they are.
+  /// Writes the points before an event at `time_ns`, then `time_ns` if later than `latest_`.
   void advance(std::int64_t time_ns) {
     if (written_ && milliseconds(time_ns) <= latest_) return;
     write_points(time_ns);

@@ -59,7 +59,7 @@ class HeaptrackTraces {
     return text.empty() ? 0 : texts_.number_of(text) + 1;
   }
 
-  /// Writes a call and its functions, the innermost one first.
+  /// Writes a call and the functions at the call's address, innermost first.
   void write_call(std::size_t call) {
     const auto [address, module] = paths_.place(call);
     lines_.begin('i');

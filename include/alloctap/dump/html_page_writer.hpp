@@ -1,4 +1,4 @@
-/// The page of `HtmlDump`, around JSON reports that the caller writes.
+/// HTML page that `HtmlDump` writes around JSON reports from the caller.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ inline void write_page_part(DumpWriter& out, std::span<const std::string_view> p
   for (const std::string_view piece : pieces) out << piece;
 }
 
-/// Writes the page around reports in JSON (schema alloctap.heap/1). `write_report(ScriptText&)`
+/// Writes the HTML page around JSON reports (schema alloctap.heap/1). `write_report(ScriptText&)`
 /// writes the shown report. `write_base(ScriptText&)` writes an earlier report for comparison, or
 /// nothing.
 template <class WriteReport, class WriteBase>

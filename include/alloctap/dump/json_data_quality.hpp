@@ -1,4 +1,4 @@
-/// The data-quality statements of a report as a member of another tool's JSON.
+/// The data-quality statements of a report as a member in another tool's JSON format.
 #pragma once
 
 #include <string_view>

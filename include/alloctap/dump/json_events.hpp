@@ -137,7 +137,7 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
   struct Element {
     std::array<std::uint64_t, kNumbers> numbers{};
     std::array<std::string_view, kTexts> texts{};
-    /// Bit mask of the numbers that were present.
+    /// Bit mask of the numeric members that were present.
     std::uint32_t seen = 0;
 
     [[nodiscard]] bool has(Number number) const noexcept { return (seen >> number & 1) != 0; }
@@ -200,7 +200,7 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
     return true;
   }
 
-  /// Stores the object that ends, if its kind is known. Returns false if out of memory.
+  /// Stores the object that ends, if it is a known kind of object. Returns false if out of memory.
   bool keep() noexcept {
     const std::string_view section = keys_[0];
     if (in_inlined()) return profile_.sources.push_back(inlined_.source());
@@ -261,7 +261,7 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
 
   bool keep_stack() noexcept {
     if ((element_.seen & kStackNumbers) != kStackNumbers) {
-      // Drops only this stack, because the others may be valid.
+      // Drops only this stack, because the other stacks may be valid.
       static_cast<void>(stop(Problem::kStackWithoutNumbers));
       return true;
     }

@@ -48,7 +48,7 @@ class JsonGameFrames {
  private:
   static constexpr std::uint16_t kNoNumber = 0xFFFF;
 
-  /// Numbers the tags of the recorded frames. Returns false if out of memory.
+  /// Numbers the tags that occur in the recorded game frames. Returns false if out of memory.
   bool number_tags() noexcept {
     for (const TagOfFrame& of_tag : history_.tags) {
       const TagId tag = of_tag.tag;

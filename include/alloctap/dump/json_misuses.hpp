@@ -43,7 +43,7 @@ inline void write_members(JsonBuilder& json, const MisuseSum& sum) {
   json.number("times", sum.times);
 }
 
-/// Writes the sum of suppressed misuses and the matches of each rule.
+/// Writes the sum of suppressed misuses and the number of misuses that each rule matched.
 inline void write_suppressed(JsonBuilder& json, const Suppressions& suppressions,
                              const SortedMisuses& sorted) {
   json.key("suppressed");
@@ -68,7 +68,7 @@ class JsonMisuses {
   JsonMisuses(JsonBuilder& json, WriteFrames write_frames) noexcept
       : json_(json), write_frames_(write_frames) {}
 
-  /// Writes a misuse. `rule` is the number of the rule that suppresses it, or `kNoRule`.
+  /// Writes a misuse. `rule` is the number of the rule that suppresses the misuse, or `kNoRule`.
   void write(const CountedMisuse& counted, std::uint32_t rule) {
     const Misuse& misuse = counted.first;
     json_.begin_object();
@@ -103,7 +103,8 @@ class JsonMisuses {
     json_.value_unless(number, 0);
   }
 
-  /// Writes a call. Only differences of call times are meaningful, because the clock is monotonic.
+  /// Writes the thread, time and stack of a call. Only differences of call times are meaningful,
+  /// because the clock is monotonic.
   void write_call(const BlockCall& call, bool has_no_stack = false) {
     json_.begin_object();
     json_.number("thread", static_cast<std::uint64_t>(call.thread));

@@ -1,4 +1,4 @@
-/// Tags, and the owners of stacks, in schema alloctap.heap/1.
+/// Tags, and the tag and thread that own each stack, in schema alloctap.heap/1.
 #pragma once
 
 #include "alloctap/dump/json_builder.hpp"

@@ -1,4 +1,4 @@
-/// The ownership matrix (which thread freed whose blocks) in schema alloctap.heap/1.
+/// The ownership matrix (blocks by allocating and freeing thread) in schema alloctap.heap/1.
 #pragma once
 
 #include "alloctap/dump/dump_writer.hpp"

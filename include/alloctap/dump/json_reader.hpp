@@ -18,9 +18,9 @@
 namespace alloctap {
 
 /// Parser of reports of schema alloctap.heap/1. On an error, the status describes the error and the
-/// profile keeps what was read before. From a newer schema, known keys are read; from a foreign
-/// file, nothing. Indices of frames and modules in a profile are always valid. Control plane. Uses
-/// arena memory. Needs RapidJSON (CMake target alloctap::json_dump).
+/// profile keeps what was read before. If the schema is another one, reads the known keys; if the
+/// file names no schema, reads nothing. Indices of frames and modules in a profile are always
+/// valid. Control plane. Uses arena memory. Needs RapidJSON (CMake target alloctap::json_dump).
 class JsonReader {
  public:
   /// Takes ownership of `text`, a whole file, and modifies it.
@@ -105,7 +105,7 @@ class JsonReader {
     return Status::resource_exhausted("cannot be read: the system has no memory for it");
   }
 
-  /// Removes dangling references. Returns true if there were none.
+  /// Removes indices of missing modules and frames. Returns true if all indices were valid.
   bool drop_bad_references() noexcept {
     bool sound = true;
     for (SavedFrame& frame : profile_.frames) {

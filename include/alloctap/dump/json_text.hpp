@@ -6,7 +6,7 @@
 
 namespace alloctap {
 
-/// Returns the length of the well-formed UTF-8 sequence at the start of `text`, 0 if there is none
+/// Returns the length of the well-formed UTF-8 sequence at the start of `text`, or 0 if malformed
 /// (Unicode 15, table 3-7). Precondition: `text` is not empty.
 [[nodiscard]] constexpr std::size_t utf8_length(std::string_view text) noexcept {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };

@@ -25,13 +25,13 @@ struct BlockCount {
 
 /// The blocks of a stack, partitioned by lifetime.
 struct LifetimeBreakdown {
-  /// Freed, and not live at the peak.
+  /// Blocks that were freed and were not live at the peak.
   BlockCount rest;
-  /// Live at the peak and freed later.
+  /// Blocks that were live at the peak and freed later.
   BlockCount peak_only;
-  /// Live at the peak and at the end.
+  /// Blocks that were live at the peak and at the end.
   BlockCount both;
-  /// Live at the end but not at the peak.
+  /// Blocks that were live at the end but not at the peak.
   BlockCount end_only;
 
   friend constexpr bool operator==(const LifetimeBreakdown&,
@@ -40,7 +40,7 @@ struct LifetimeBreakdown {
 
 namespace internal {
 
-/// Returns whether `all` can be split into `part` and a rest, neither with bytes but no blocks.
+/// Returns whether `part` can be a subset of `all`: neither part nor rest has bytes but no blocks.
 [[nodiscard]] constexpr bool can_be_part(const BlockCount& part, const BlockCount& all) noexcept {
   if (part.blocks > all.blocks || part.bytes > all.bytes) return false;
   const BlockCount left = all - part;
@@ -49,10 +49,10 @@ namespace internal {
 
 }  // namespace internal
 
-/// Splits `all` so that the parts also add up to `at_peak` and `at_end`, with at least `least_rest`
+/// Splits `all` by lifetime, consistent with `at_peak` and `at_end`, with at least `least_rest`
 /// blocks in `rest`. Returns nullopt if impossible. The number of blocks live at both times is
-/// unknown. Tries the maximum, one less, then the minimum; if any number is possible, one of these
-/// three is. (Between the extremes no part is empty, so parts without blocks are no obstacle.)
+/// unknown. Tries the maximum, maximum minus 1, and minimum: if any number is possible, one of the
+/// three is. (Between the extremes, every part has blocks and so may have bytes.)
 [[nodiscard]] constexpr std::optional<LifetimeBreakdown> split_held(
     const BlockCount& all, const BlockCount& at_peak, const BlockCount& at_end,
     std::uint64_t least_rest) noexcept {

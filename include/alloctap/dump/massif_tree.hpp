@@ -13,9 +13,9 @@
 
 namespace alloctap {
 
-/// Tree of bytes by call path, innermost call first: callers are children of what they called. A
-/// line is `n<children>: <bytes> <call>`, indented by one space for each level. Children below the
-/// threshold share one line. Uses arena memory. `paths` must outlive this object.
+/// Tree of bytes by call path, innermost call first: a caller is a child of the function that it
+/// called. A line is `n<children>: <bytes> <call>`, indented by one space for each level. Children
+/// below the threshold share one line. Uses arena memory. `paths` must outlive this object.
 class MassifTree {
  public:
   /// Cuts paths after `most_calls` calls. Shows nodes that hold at least `threshold_percent` of all
@@ -50,7 +50,7 @@ class MassifTree {
     std::uint64_t bytes = 0;
   };
 
-  /// The children of a node: an array of the shown ones, and the sum of the others.
+  /// The children of a node: an array of the shown children, and the sums of all others.
   struct Family {
     const PathTree::Node* begin = nullptr;
     const PathTree::Node* end = nullptr;
@@ -62,7 +62,7 @@ class MassifTree {
     }
   };
 
-  /// Adds each node's bytes to its parent, last node first: parents have smaller numbers.
+  /// Adds each node's bytes to its parent, last node first, because parents have smaller numbers.
   bool sum_up() noexcept {
     const PathTree& tree = paths_.tree();
     if (!bytes_.resize(std::size_t{tree.last()} + 1)) return false;
@@ -116,7 +116,7 @@ class MassifTree {
     if (family.others > 0) write_others(out, family, depth);
   }
 
-  /// Writes a line for each function of a call. Returns the depth of the call's children.
+  /// Writes a line for each function at a call's address. Returns the depth of the call's children.
   std::size_t write_call(DumpWriter& out, PathTree::Node node, const Family& below,
                          std::size_t depth) {
     const std::uint32_t call = paths_.tree().step(node);
@@ -155,7 +155,7 @@ class MassifTree {
   std::uint32_t threshold_percent_;
   std::uint64_t total_ = 0;
   ArenaArray<Held> ends_;
-  /// Indexed by node.
+  /// The bytes of each node, indexed by node.
   ArenaArray<std::uint64_t> bytes_;
   /// The nodes that hold bytes, grouped by parent; in a group, most bytes first.
   ArenaArray<PathTree::Node> children_;

@@ -42,7 +42,7 @@ struct HoldingModule {
 /// counts as two. Uses arena memory. The report must outlive this object.
 class ModuleStacks {
  public:
-  /// Groups `summaries`, which are the blocks or the mappings of `report` by stack.
+  /// Groups `summaries` by module. They are the report's sums of blocks, or of mappings, per stack.
   template <class Summary>
   ModuleStacks(const Report& report, const ArenaArray<Summary>& summaries) noexcept
       : report_(report) {

@@ -1,4 +1,4 @@
-/// Symbolized frames of stacks that stay valid after the report.
+/// Symbolized stack frames that remain valid when the report has ended.
 #pragma once
 
 #include <algorithm>
@@ -40,8 +40,8 @@ struct NamedFrame {
   }
 };
 
-/// Symbolized frames of chosen stacks. They stay valid after the tracker's session. Uses arena
-/// memory. Move-only; const members are thread-safe.
+/// Symbolized frames of chosen stacks. The frames stay valid after the tracker's session. Uses
+/// arena memory. Move-only; const members are thread-safe.
 class NamedStacks {
  public:
   /// Symbolizes `stacks`, which may be in any order and have duplicates. `report` must contain them

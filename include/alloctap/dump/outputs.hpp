@@ -12,9 +12,9 @@
 
 namespace alloctap {
 
-/// `open` prepares, `write` appends, and `commit` makes the written text final. Without `commit`,
-/// no file that looks like a report remains. An output takes one dump at a time, and allocates from
-/// the program's heap at most for the text of an error.
+/// `open` prepares the destination, `write` appends text, and `commit` makes the text final.
+/// Without `commit`, no file that looks like a report remains. An output takes one dump at a time,
+/// and allocates from the program's heap at most for the text of an error.
 template <class O>
 concept DumpOutput = requires(O& output, std::string_view text) {
   { output.open() } -> std::same_as<Status>;
@@ -22,7 +22,7 @@ concept DumpOutput = requires(O& output, std::string_view text) {
   { output.commit() } -> std::same_as<Status>;
 };
 
-/// The minimal model of `DumpOutput`.
+/// The minimal type that satisfies the concept `DumpOutput`.
 struct DumpOutputArchetype {
   Status open() { return Status(); }
   Status write(std::string_view) { return Status(); }
@@ -42,7 +42,7 @@ class OutputRef {
                   "the destination of a dump does not model DumpOutput: pass a FileOutput, "
                   "DescriptorOutput, MemoryOutput or CallbackOutput, or see "
                   "alloctap/dump/outputs.hpp");
-    // Without the condition, errors about missing members would bury the message above.
+    // Without the condition, errors about missing members would bury the assertion above.
     if constexpr (kIsOutput) refer_to(output);
   }
 
@@ -68,8 +68,8 @@ class OutputRef {
 class OutputFile;
 class OutputText;
 
-/// Implementation of this header's outputs, defined in impl/outputs.hpp. It is a template so that
-/// one file of a program can instantiate it for all others (ALLOCTAP_IMPLEMENT).
+/// Implementation of this header's outputs, defined in impl/outputs.hpp. A template, so that one
+/// file of a program can instantiate the code for all others (ALLOCTAP_IMPLEMENT).
 template <class = void>
 struct OutputCalls {
   static Status write(int descriptor, std::string_view text);
@@ -79,7 +79,7 @@ struct OutputCalls {
   static Status write(OutputFile* file, std::string_view text);
   static Status commit(OutputFile* file);
   static void end(OutputFile* file) noexcept;
-  /// If `kept` is nullptr, `open` and `write` first create the text in the arena.
+  /// If `kept` is nullptr, `open` and `write` first create an `OutputText` in the arena.
   static Status open(OutputText*& kept);
   static Status write(OutputText*& kept, std::string_view text);
   static std::string_view view(const OutputText* text) noexcept;
@@ -99,11 +99,11 @@ class DescriptorOutput {
   int descriptor_;
 };
 
-/// Writes to a temporary file beside `path` and renames it at `commit`, so that `path` is either
-/// the whole new report or unchanged. Follows symbolic links (not on Windows) and replaces their
-/// target. A replaced file keeps its permissions. Appends directly if `path` is not a regular file
-/// (a pipe, a device) or is below /proc. /dev/stdout is therefore the standard output, even if that
-/// is a file. Move-only.
+/// Writes to a temporary file beside `path` and renames that file to `path` at `commit`, so that
+/// `path` is either the whole new report or unchanged. Follows symbolic links (not on Windows) and
+/// replaces the target of the links. A replaced file keeps its permissions. Appends directly if
+/// `path` is not a regular file (a pipe, a device) or is below /proc. /dev/stdout is therefore the
+/// standard output, even if the standard output is a file. Move-only.
 class FileOutput {
  public:
   /// Copies `path`. `open` resolves a relative path in the working directory.
@@ -147,8 +147,8 @@ class MemoryOutput {
 
 /// Calls `callback(std::string_view)` for each piece of text, in order. The callback returns a
 /// Status; an error ends the dump. Allocations in the callback are not recorded. If the callback
-/// requests a dump or a snapshot from a tracker, it gets an error. If it ends a session, recording
-/// stops when the dump has ended.
+/// requests a dump or a snapshot from a tracker, the request returns an error. If the callback ends
+/// a session, recording stops when the dump has ended.
 template <class Callback>
 class CallbackOutput {
   static constexpr bool kReturnsStatus = std::is_invocable_r_v<Status, Callback&, std::string_view>;

@@ -27,7 +27,7 @@ namespace alloctap {
   return label;
 }
 
-/// Tag and thread labels of a snapshot's stacks. Uses arena memory. The snapshot must outlive this.
+/// Tag and thread labels for the stacks of a snapshot, which must outlive them. Uses arena memory.
 class OwnerLabels {
  public:
   explicit OwnerLabels(const Snapshot& snapshot) noexcept

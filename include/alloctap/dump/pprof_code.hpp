@@ -14,14 +14,15 @@
 
 namespace alloctap::pprof {
 
-/// Writer of what samples refer to. The report, its labels and the stream must outlive this object.
+/// Writer of the mappings, locations and functions that samples refer to. The report, its labels
+/// and the stream must outlive this object.
 class Code {
  public:
   Code(const Report& report, const FrameLabels& labels, Stream& stream)
       : report_(report), labels_(labels), stream_(stream) {}
 
-  /// Returns the location id of `frame`, a frame of `stack`. Ids of calls come first. The two ids
-  /// after them are placeholders for stacks without frames.
+  /// Returns the location id of `frame`, a frame of `stack`. Ids of calls come first. The next two
+  /// ids are placeholders for stacks without frames.
   [[nodiscard]] std::uint64_t location_of(const LabelledFrame& frame, StackId stack) {
     if (frame.place != LabelledFrame::kNoPlace) return frame.place + 1;
     const std::size_t kind = stack == kStackNotTaken ? 1 : 0;

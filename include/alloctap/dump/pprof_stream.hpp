@@ -64,7 +64,7 @@ class Stream {
     static_cast<void>(text(""));
   }
 
-  /// Adds a message of the profile at `field`; `fill(Builder<Message>&)` writes its fields.
+  /// Adds a message to `field` of the profile. `fill(Builder<Message>&)` writes the message.
   template <class Message, class Fill>
   void add_message(Profile field, Fill&& fill) {
     {

@@ -13,10 +13,10 @@
 namespace alloctap {
 
 /// Buffer type of `protozero::basic_pbf_writer`. Drops its content if out of memory, because only
-/// an exception could report that to protozero. Move-only; not thread-safe.
+/// an exception could report the failure to protozero. Move-only; not thread-safe.
 class ProtobufBuffer {
  public:
-  /// Returns false if anything was lost.
+  /// Returns false if bytes were dropped because memory ran out.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
   /// Returns the bytes. Precondition: no nested message is open.
@@ -49,7 +49,7 @@ class ProtobufBuffer {
     size_ -= to - from;
   }
 
-  /// Returns the address at which protozero writes the length of a message once it is known.
+  /// Returns the address at which protozero later writes a message's length.
   [[nodiscard]] char* at(std::size_t position) noexcept {
     return complete_ ? bytes_.data() + position : nowhere_.data();
   }

@@ -15,8 +15,8 @@
 namespace alloctap {
 
 /// Writes the table "events": the members of `LoggedEvent` in order, `LoggedKind` as a number.
-/// Addresses and times are differences from the previous row; the first row's are from 0. Frees
-/// have no size or stack. Without a log, writes no table. Returns false if out of memory.
+/// Addresses and times are differences from the previous row; the first row's differences are from
+/// 0. Frees have no size or stack. Without a log, writes no table. Returns false if out of memory.
 [[nodiscard]] inline bool write_events(RecordWriter& record, const LoggedEvents& events) {
   using enum RecordKind;
   if (events.count == 0) return true;
@@ -57,7 +57,7 @@ class SavedEvents {
   /// Sets the number of events that the recording claims to have.
   void expect(std::uint64_t count) noexcept { expected_ = count; }
 
-  /// Returns the row's event without its stack. Rows have differences, so read them in order.
+  /// Returns the row's event without its stack. Rows contain differences: read rows in order.
   [[nodiscard]] LoggedEvent read(const RecordReader& row) const noexcept {
     const auto step = static_cast<std::uint64_t>(row.signed_number("time_step_ns"));
     return {
@@ -87,7 +87,7 @@ class SavedEvents {
     return true;
   }
 
-  /// Fills `events`, which refers to this object. Call it after the last `add`. `unlogged` is the
+  /// Fills `events` with references to this object. Call it after the last `add`. `unlogged` is the
   /// number of events that the log lacked when it was recorded. Returns false if out of memory.
   [[nodiscard]] bool finish(std::uint64_t unlogged, LoggedEvents& events) const noexcept {
     constexpr auto kMaxCount = std::numeric_limits<std::uint64_t>::max();

@@ -15,7 +15,7 @@ namespace alloctap {
 template <class Summary>
 inline constexpr Summary kEmpty{};
 
-/// The columns of a table with one column for each field of `Summaries`.
+/// Table columns, one for each field of each type in `Summaries`.
 template <class... Summaries>
 inline constexpr auto kFieldColumns = [] {
   const auto for_each_field = [](auto&& visit) { (visit_fields(kEmpty<Summaries>, visit), ...); };

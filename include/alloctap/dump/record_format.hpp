@@ -34,7 +34,7 @@ struct RecordColumn {
   std::string_view name;
 };
 
-/// The maximum bytes of a text, numbers of a list, and columns of a table.
+/// The maximum numbers of bytes in a text, of numbers in a list, and of columns in a table.
 inline constexpr std::uint64_t kLongestRecordText = 1 << 20;
 inline constexpr std::uint64_t kLongestRecordList = 1 << 16;
 inline constexpr std::size_t kMaxRecordColumns = 64;

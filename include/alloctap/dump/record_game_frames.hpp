@@ -10,8 +10,8 @@
 
 namespace alloctap {
 
-/// Writer of a `FrameHistory`. Writes nothing if the tracker does not observe game frames. Kinds
-/// and measures have their names in schema alloctap.heap/1. Stacks and tags are ids; `kNoStackId`
+/// Writer of a `FrameHistory`. Writes nothing if the tracker does not observe game frames. Names of
+/// kinds and measures are those in schema alloctap.heap/1. Stacks and tags are ids; `kNoStackId`
 /// means no stack. `SavedGameFrames` reads the tables. All arguments must outlive this object.
 class RecordGameFrames {
  public:
@@ -57,7 +57,7 @@ class RecordGameFrames {
     (record_.value(values), ...);
   }
 
-  /// Writes the tags of all frames. A row of "game frames" refers to a range of these rows.
+  /// Writes "game tags", in which each row of "game frames" has a range of rows.
   void write_tags() {
     record_.begin_table("game tags", {{kNumber, "tag"}}, kCountColumns,
                         {{kNumber, "held_bytes"}, {kNumber, "peak_bytes"}});
@@ -138,7 +138,7 @@ class RecordGameFrames {
     write_values(stack.allocations, stack.allocated_bytes, stack.allocator_ns);
   }
 
-  /// Writes the stacks of the worst frames; `place` is the frame's index in its measure's list.
+  /// Writes the stacks of the worst frames; `place` is a frame's index in the measure's list.
   void write_stacks_of_worst() {
     record_.begin_table("game stacks", {{kText, "measure"},
                                         {kNumber, "place"},

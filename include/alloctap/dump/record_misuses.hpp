@@ -17,7 +17,7 @@
 
 namespace alloctap {
 
-/// Writes kinds by their names in schema alloctap.heap/1, and stacks by id. The id `kNoStackId`
+/// Writes the table. Kinds are names from schema alloctap.heap/1. Stacks are ids; `kNoStackId`
 /// means no stack. Column "block" is 1 if the block is known.
 inline void write_misuses(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
@@ -90,7 +90,7 @@ class MisuseRow {
  public:
   MisuseRow(const RecordReader& row, StackOf stack_of) noexcept : row_(row), stack_of_(stack_of) {}
 
-  /// Reads the row. Returns false if the misuse's kind is unknown.
+  /// Reads the row into `counted`. Returns false if the misuse's kind is unknown.
   [[nodiscard]] bool read(CountedMisuse& counted) const {
     Misuse& misuse = counted.first;
     if (!read_kind(misuse.kind)) return false;

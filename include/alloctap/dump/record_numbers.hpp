@@ -19,7 +19,7 @@ namespace alloctap {
   return std::clamp(time_ns, -kMaxCount, kMaxCount);
 }
 
-/// The key of a number, "group.name"; "name" alone if it has no group.
+/// The key of a number, "group.name"; "name" alone if the number has no group.
 struct RecordKey {
   std::string_view group;
   std::string_view name;

@@ -23,7 +23,7 @@ void write_sums_of_stacks(RecordWriter& record, std::string_view table,
   record.end_table();
 }
 
-/// Writes "allocations", "mappings" and "peak": the sums of each stack.
+/// Writes tables "allocations", "mappings" and "peak", with a row of sums for each stack.
 inline void write_sums(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   record.begin_table("allocations", {{kNumber, "stack"}},
@@ -38,7 +38,7 @@ inline void write_sums(RecordWriter& record, const Snapshot& snapshot) {
   write_sums_of_stacks(record, "peak", snapshot.peak.stacks);
 }
 
-/// Writes "timeline" and "markers".
+/// Writes tables "timeline" and "markers".
 inline void write_past(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   record.begin_table("timeline", {}, kFieldColumns<TimelinePoint>);
@@ -52,8 +52,8 @@ inline void write_past(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// Writes "tags" by id, from 1. A parent is an id, or 0 for a root tag. If a tag names an
-/// allocator, `overhead_bytes` is what the allocator holds beyond its blocks.
+/// Writes table "tags" by id, from 1. Column "parent" is an id, or 0 for a root tag. If a tag names
+/// an allocator, `overhead_bytes` is the memory that the allocator holds beyond its blocks.
 inline void write_tags(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   if (snapshot.tags == nullptr) return;
@@ -65,7 +65,7 @@ inline void write_tags(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// Writes "threads". Numbers of live memory are valid if `tells_live` is 1.
+/// Writes table "threads". Numbers of live memory are valid if `tells_live` is 1.
 inline void write_threads(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   record.begin_table("threads", {{kNumber, "id"},
@@ -92,7 +92,8 @@ inline void write_threads(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// Writes "freed": blocks by stack and freeing thread. A thread is an index into "threads".
+/// Writes table "freed": freed blocks by allocating stack and freeing thread. Column "thread" is an
+/// index into "threads".
 inline void write_given_back(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   if (snapshot.freed.blocks.empty()) return;
@@ -104,7 +105,7 @@ inline void write_given_back(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-/// Writes "sizes" and "blocks"; an `age` is nanoseconds plus 1, or 0 if unknown.
+/// Writes tables "sizes" and "blocks". Column "age" is nanoseconds plus 1, or 0 if unknown.
 inline void write_blocks(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   record.begin_table("sizes", {{kNumber, "class"}}, kFieldColumns<SizeClass>);

@@ -10,8 +10,8 @@
 
 namespace alloctap {
 
-/// Calls `visit(key, number)` with a reference to each counter of all pools, for writing or
-/// reading. Omits `unknown_frees`, which is optional. `Summary` is `PoolsSummary`, const or not.
+/// Calls `visit(key, number)` with a reference to each counter that sums up all pools, for writing
+/// or reading. Omits `unknown_frees`, which is optional. `Summary` is `PoolsSummary`, const or not.
 template <class Summary, class Visit>
 void visit_pool_numbers(Summary& pools, Visit&& visit) {
   visit("wrong_pool_frees", pools.wrong_pool_frees);

@@ -26,7 +26,7 @@ struct BackendInfo {
   std::uint32_t max_frames = 0;
   std::string_view symbolizer;
   /// Returns why symbols are incomplete, or an empty string if they are complete. The answer may be
-  /// known only after symbolizing. nullptr if the symbolizer has no such function.
+  /// known only after symbolizing. The pointer is nullptr if the symbolizer has no such function.
   std::string_view (*find_symbolizer_note)() noexcept = nullptr;
   /// What the hook cannot observe; empty if the hook observes everything.
   std::string_view blind_spots;

@@ -17,7 +17,7 @@
 
 namespace alloctap {
 
-/// Reader of the tables of `RecordGameFrames`. Uses arena memory. Not thread-safe.
+/// Reader of the tables that `RecordGameFrames` writes. Uses arena memory. Not thread-safe.
 class SavedGameFrames {
  public:
   [[nodiscard]] static bool knows(std::string_view table) noexcept {
@@ -68,7 +68,7 @@ class SavedGameFrames {
               .freed_bytes = number("freed_bytes"),
               .allocator_ns = number("allocator_ns")};
     }
-    /// Returns the element of `all` whose name is in the column, or nullopt if the name is unknown.
+    /// Returns the element of `all` whose name `column` holds; nullopt if unknown.
     template <class List>
     [[nodiscard]] std::optional<typename List::value_type> named(std::string_view column,
                                                                  const List& all) const noexcept {

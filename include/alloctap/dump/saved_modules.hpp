@@ -29,7 +29,7 @@ class SavedModules {
     return read_.push_back(module);
   }
 
-  /// Returns whether the module of row `number - 1` was unloaded; false if no such row exists.
+  /// Returns whether the module in row `number - 1` was unloaded; false if no such row exists.
   [[nodiscard]] bool is_unloaded(std::uint64_t number) const noexcept {
     return number > 0 && number <= read_.size() && read_[number - 1].is_unloaded();
   }

@@ -13,7 +13,7 @@
 
 namespace alloctap {
 
-/// Tags with their recorded ids. Not thread-safe.
+/// Tags that were read from a recording, with their recorded ids. Not thread-safe.
 class SavedOwners {
  public:
   /// Records that the recorded tracker had a tag table, which may be empty.
@@ -34,7 +34,7 @@ class SavedOwners {
   /// Returns the name of a known tag, without the names of its parents.
   [[nodiscard]] std::string_view name(TagId tag) const noexcept { return tags_->name(tag); }
 
-  /// Reads the owner of a row's stack. Returns false if the owner's tag or thread is invalid.
+  /// Reads the tag and thread that own the stack in `row`. Returns false if either is invalid.
   [[nodiscard]] bool read_owner(const RecordReader& row, StackOwner& owner) const noexcept {
     const std::uint64_t tag = row.number("tag");
     const std::uint64_t thread = row.number("thread");
@@ -51,7 +51,7 @@ class SavedOwners {
   bool known_ = false;
 };
 
-/// Returns the thread of a row of the table "threads".
+/// Returns the thread that a row of the table "threads" describes.
 [[nodiscard]] inline ThreadSummary saved_thread(const RecordReader& row) noexcept {
   ThreadSummary thread{.thread_id = static_cast<os::ThreadId>(row.number("id")),
                        .alive = row.number("alive") != 0,

@@ -27,8 +27,8 @@
 namespace alloctap {
 
 /// Everything that `RecordDump` wrote, as input for any dump policy. Stacks have new ids, in the
-/// order of the recorded ids. Control plane; not thread-safe. Only one `SavedReport` may be in use
-/// at a time. Uses arena memory, but the tables of stacks and tags are on the program's heap.
+/// order of their recorded ids. Control plane; not thread-safe. Only one `SavedReport` may be in
+/// use at a time. Uses arena memory, but the tables of stacks and tags are on the program's heap.
 class SavedReport {
  public:
   /// Reads `record`, which must outlive this object. On an error, the status describes the error
@@ -261,7 +261,7 @@ class SavedReport {
     if (known) keep(snapshot_.freed.blocks, freed);
   }
 
-  /// Adds an event. Drops events after the first damage: the log is a prefix of the recorded log.
+  /// Adds an event. Drops events after the first invalid row, to keep a prefix of the recorded log.
   void add_event(const RecordReader& row) {
     LoggedEvent event = events_.read(row);
     if (event.adds_block()) event.stack = stack_of(row);

@@ -18,8 +18,8 @@ namespace alloctap {
 class SavedStacks {
  public:
   /// Adds the stack with the recorded id `before`. Returns false without adding anything unless ids
-  /// ascend. If an earlier stack has equal owner and addresses, the two ran through different
-  /// modules. The earlier one is then removed from lookup by frames.
+  /// ascend. If an earlier stack has equal owner and addresses, the two stacks ran through
+  /// different modules. Lookup by frames then no longer finds the earlier stack.
   [[nodiscard]] bool add(std::uint64_t before, std::span<const std::uintptr_t> calls,
                          const StackOwner& owner) {
     if (!renamed_.empty() && renamed_.back().before >= before) return false;

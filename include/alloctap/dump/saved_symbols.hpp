@@ -39,7 +39,7 @@ class SavedSymbols {
     return frames_[frame].address;
   }
 
-  /// Sorts the frames. Call it after all were added. Returns false if out of memory.
+  /// Sorts the frames. Call it after the last `add_frame`. Returns false if out of memory.
   [[nodiscard]] bool finish() noexcept {
     for (const Frame& frame : frames_) {
       if (!sorted_.push_back(frame)) return false;

@@ -12,7 +12,7 @@ namespace alloctap {
 
 /// Escapes '/' and '!' after '<' in JSON, so that no string ends the script element or begins a
 /// comment in it. In JSON, only strings can contain '<' (HTML Living Standard, 4.12.1.3
-/// "Restrictions for contents of script elements"). The JSON may be split at any byte. Models
+/// "Restrictions for contents of script elements"). The JSON may be split at any byte. Satisfies
 /// `DumpOutput`; `commit` does nothing, because the page's writer commits.
 class ScriptText {
  public:

@@ -34,9 +34,9 @@ inline void merge_equal_sizes(ArenaArray<SizeRecord>& records) noexcept {
   static_cast<void>(records.resize(merged));
 }
 
-/// The sizes of a snapshot's live blocks, if the snapshot lists all blocks. Otherwise each stack's
-/// blocks get two adjacent sizes that add up to the stack's numbers of blocks and bytes. Uses arena
-/// memory.
+/// The sizes of a snapshot's live blocks, if the snapshot lists all blocks. Otherwise assigns two
+/// adjacent sizes to each stack's blocks, so that the stack's numbers of blocks and bytes are
+/// right. Uses arena memory.
 class SizeRecords {
  public:
   explicit SizeRecords(const Snapshot& snapshot) noexcept
@@ -97,7 +97,7 @@ class SizeRecords {
   bool complete_ = true;
 };
 
-/// Numbers of blocks by size, over several stacks. Uses arena memory.
+/// Histogram of block sizes over several stacks. Uses arena memory.
 class SizeCounts {
  public:
   /// Returns false if out of memory.

@@ -21,8 +21,8 @@ inline void write_text_function(const SourceFrame& frame, DumpWriter& out) {
   if (frame.line > 0) out << ':' << frame.line;
 }
 
-/// Writes " function file:line module+0xoffset". Functions inlined into it come before, one on each
-/// line. The offset is the call's address in the module's file.
+/// Writes " function file:line module+0xoffset". Functions inlined into that function precede it,
+/// one on each line. The offset is the call's address in the module's file.
 inline void write_text_frame(const FrameList& list, std::size_t index, DumpWriter& out) {
   const auto source = list.source(index);
   for (std::size_t i = 0; i + 1 < source.size(); ++i) {

@@ -17,9 +17,9 @@
 
 namespace alloctap {
 
-/// Writer of each measure's median (rounded up to its histogram class) and worst frame, that
-/// frame's first stacks, and the state of each budget. Without frames and budgets, it writes
-/// nothing. All arguments must outlive this object.
+/// Writer of each measure's median (rounded up to the bound of a histogram class), worst game frame
+/// and that frame's first stacks, and of each budget's state. Writes nothing without game frames
+/// and budgets. All arguments must outlive this object.
 class TextGameFrames {
  public:
   static constexpr std::size_t kShownStacks = 3;

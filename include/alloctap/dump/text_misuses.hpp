@@ -28,7 +28,7 @@ inline void write_misuse_sum(const MisuseSum& sum, DumpWriter& out) {
       << (sum.times == 1 ? " time" : " times");
 }
 
-/// Writes "Misuse none found; checks: rear_guard=32, verify_kinds", or nothing without checks.
+/// Writes "Misuse none found; checks: rear_guard=32", or nothing if no check is enabled.
 inline void write_checks(const CheckSettings& checks, DumpWriter& out) {
   constexpr std::string_view kTitle = "Misuse     ";
   if (!checks.touches_all() && checks.guard_pages == 0) return;
@@ -135,7 +135,7 @@ class TextMisuse {
     }
   }
 
-  /// Returns the name of the function that received the address.
+  /// Returns the name of the function that received the misused address.
   static std::string_view caller_of(const Misuse& misuse) noexcept {
     return misuse.access.function.empty() ? name_of(misuse.call) : misuse.access.function;
   }
@@ -260,7 +260,7 @@ class TextMisuse {
 };
 
 /// Writes the misuses that are not suppressed, in order of detection. `frames` must contain the
-/// frames of their stacks.
+/// frames of the misuses' stacks.
 inline void write_misuses(const Report& report, const SortedMisuses& sorted,
                           const FrameList& frames, DumpWriter& out) {
   if (sorted.reported.ways == 0) return;

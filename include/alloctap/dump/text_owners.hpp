@@ -18,8 +18,8 @@
 
 namespace alloctap {
 
-/// Writer of a line for each tag, each thread, and each pair of threads of which one freed the
-/// other's blocks, as far as recorded. The snapshot and the writer must outlive this object.
+/// Writer of a line for each tag, thread, and pair of threads if one freed blocks that the other
+/// allocated. Omits unrecorded data. The snapshot and the writer must outlive this object.
 class TextOwners {
  public:
   TextOwners(const Snapshot& snapshot, DumpWriter& out) noexcept
@@ -65,7 +65,7 @@ class TextOwners {
     }
   }
 
-  /// Writes the pairs of an allocating thread and another, freeing thread, if recorded.
+  /// Writes a line for each pair of threads if one freed blocks that the other allocated.
   void write_ownership() {
     if (!tells_ownership(snapshot_)) return;
     const Result<OwnershipMatrix> matrix = ownership_matrix(snapshot_);

@@ -40,7 +40,8 @@ class TextPeak {
     for (std::size_t i = 0; i < shown_; ++i) visit(order_[i]->stack);
   }
 
-  /// Writes the list, or how to see stacks. `write_owner(StackId)` writes the owner of a stack.
+  /// Writes the stacks, or a hint to use HtmlDump if the peak has no stacks. `write_owner(StackId)`
+  /// writes the owner of a stack.
   template <class WriteOwner>
   void write(const FrameList& frames, WriteOwner&& write_owner) const {
     const Totals& totals = report_.snapshot.totals;

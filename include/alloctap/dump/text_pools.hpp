@@ -17,8 +17,8 @@
 
 namespace alloctap {
 
-/// Writer of a line for each pool, most live bytes first, with the pool's largest stacks. Without
-/// pools, it writes nothing. The snapshot must outlive this object.
+/// Writer of a line for each pool, most live bytes first, with the stacks that hold most of the
+/// pool's bytes. Writes nothing without pools. The snapshot must outlive this object.
 class TextPools {
  public:
   explicit TextPools(const PoolsSummary& pools) noexcept : pools_(pools) {

@@ -26,7 +26,7 @@
 
 namespace alloctap {
 
-/// Writer of a `TextDump`. The base class is a copy of the options.
+/// Writer of the report that a `TextDump` describes. The base class is a copy of the options.
 class TextDumpWriter : public TextDump {
  public:
   explicit TextDumpWriter(const TextDump& options) noexcept : TextDump(options) {}
@@ -104,7 +104,7 @@ class TextDumpWriter : public TextDump {
     }
   }
 
-  /// Writes the stacks that hold live memory, or those of the peak if no memory is live.
+  /// Writes the stacks that hold live memory, or that held memory at the peak if none is live.
   void write_live(const TextParts& parts) const {
     write_stacks(kLiveTitle, parts, parts.stacks);
     parts.peak.write(parts.frames, [&parts](StackId stack) {
@@ -236,7 +236,7 @@ class TextDumpWriter : public TextDump {
   using StackOrder = ArenaArray<const StackSummary*>;
   using MappingOrder = ArenaArray<const MappingSummary*>;
 
-  /// Returns stacks that are shown or may match rules. Others are not symbolized, to save time.
+  /// Returns the stacks that the report shows or that rules may match. Only they are symbolized.
   ArenaArray<StackId> shown_stacks(const Report& report, const TextSections& sections,
                                    const StackOrder& stacks, const MappingOrder& mappings,
                                    const TextPeak& peak, DumpWriter& out) const {

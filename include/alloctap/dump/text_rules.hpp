@@ -16,7 +16,7 @@
 
 namespace alloctap {
 
-/// Writes how much a rule matched: blocks and bytes of leaks, or ways and times of misuses.
+/// Writes what a rule matched: blocks and bytes of leaks, or distinct misuses and occurrences.
 inline void write_matched(const LiveSum& sum, DumpWriter& out) {
   out << with_commas(sum.live_allocations) << "  " << human_bytes(sum.live_bytes);
 }
@@ -26,7 +26,7 @@ inline void write_matched(const MisuseSum& sum, DumpWriter& out) {
 [[nodiscard]] constexpr bool has_matched(const LiveSum& sum) noexcept { return sum.stacks > 0; }
 [[nodiscard]] constexpr bool has_matched(const MisuseSum& sum) noexcept { return sum.ways > 0; }
 
-/// Writer of lists of rules. `sums[i]` is what `rules[i]` matched.
+/// Writer of lists of rules. `sums[i]` is the sum of the leaks or misuses that `rules[i]` matched.
 template <class Sum>
 class TextRules {
  public:

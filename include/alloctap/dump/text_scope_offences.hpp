@@ -25,7 +25,7 @@ void for_each_scope_offence_stack(const Snapshot& snapshot, Visit&& visit) {
   for (std::size_t i = 0; i < shown; ++i) visit(snapshot.scope_offences[i].stack);
 }
 
-/// Writes allocations in no-allocation scopes, in order of first violation; nothing without any.
+/// Writes allocations in no-allocation scopes, in order of first violation, if any.
 inline void write_scope_offences(const Report& report, const FrameList& frames, TextOwners& owners,
                                  DumpWriter& out) {
   const Snapshot& snapshot = report.snapshot;

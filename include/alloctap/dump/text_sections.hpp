@@ -17,8 +17,8 @@ struct TextParts;
 template <class T>
 class ArenaArray;
 
-/// Functions that write optional sections. A section that the tracker's config cannot fill has
-/// nullptr, so that the program does not compile its code.
+/// Functions that write optional sections. A function is nullptr if the tracker's config cannot
+/// fill the section. The section's code is then not compiled into the program.
 struct TextSections {
   /// Appends the stacks that the section shows. Returns false if out of memory.
   using ListStacks = bool(const Snapshot& snapshot, ArenaArray<StackId>& stacks);
@@ -42,7 +42,7 @@ struct TextSections {
                      DumpWriter& out) = nullptr;
 };
 
-/// Each function sets the functions of the sections in its name. Must not be called inside malloc.
+/// Each function sets the members that write the sections it is named after. Control plane.
 void add_misuse_sections(TextSections& sections) noexcept;
 void add_owner_sections(TextSections& sections) noexcept;
 void add_pool_sections(TextSections& sections) noexcept;

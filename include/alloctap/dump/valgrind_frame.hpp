@@ -1,4 +1,4 @@
-/// A frame as valgrind's tools write it.
+/// A stack frame in the text format of valgrind's tools.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace alloctap {
 
 /// The text "0xADDRESS: function (file:line)", or "0xADDRESS: function (in module)" if the file is
-/// unknown. For the placeholder of an unknown stack, only its label. Text is cut at 4096 bytes.
+/// unknown. The placeholder of an unknown stack has only its label. Text is cut at 4096 bytes.
 class ValgrindFrame {
  public:
   ValgrindFrame(const LabelledFrame& frame, const CodeAddress& place) noexcept {

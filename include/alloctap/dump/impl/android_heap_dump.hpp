@@ -77,7 +77,7 @@ class AndroidHeapDumpWriter : public AndroidHeapDump {
     }
   }
 
-  /// Writes lines of proc(5)'s maps. Omits unloaded modules: loaded ones may have their addresses.
+  /// Writes lines of proc(5)'s maps. Omits unloaded modules, whose addresses may be reused.
   static void write_map(const Report& report, DumpWriter& out) {
     out << "MAPS\n";
     for (const Module& module : report.modules.loaded()) {

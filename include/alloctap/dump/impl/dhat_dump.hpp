@@ -19,7 +19,7 @@ namespace alloctap {
 
 /// Implements `DhatDump::write`.
 class DhatWriting {
-  /// A program point: the sums of all stacks with one path.
+  /// A program point: the sums of all stacks with one call path.
   struct Point {
     PathTree::Node path = PathTree::kRoot;
     std::uint64_t total_bytes = 0;

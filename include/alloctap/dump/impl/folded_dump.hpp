@@ -40,7 +40,7 @@ class FoldedDumpWriter : public FoldedDump {
   }
 
  private:
-  /// Returns the earlier count of `stack`. Call it in ascending order of ids: it merges two lists.
+  /// Returns the count of `stack` in `before`. Requires calls in ascending order of stack ids.
   std::uint64_t count_before(StackId stack, std::size_t& next) const noexcept {
     if (before == nullptr || next == before->stacks.size()) return 0;
     const StackSummary& candidate = before->stacks[next];

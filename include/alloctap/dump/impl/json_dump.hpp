@@ -164,8 +164,8 @@ class JsonWriting {
     json_.end_array();
   }
 
-  /// Writes inlined functions as a separate list. A reader that ignores the list sees the function
-  /// that they are inlined into.
+  /// Writes inlined functions as a separate list. A reader that ignores the list sees only the
+  /// function that contains the inlined ones.
   void write_source(std::span<const SourceFrame> source) {
     const SourceFrame real = source.empty() ? SourceFrame() : source.back();
     write_place(real);

@@ -21,7 +21,7 @@
 
 namespace alloctap {
 
-/// Suffix that makes a report's name that of its partial file: ".partial." and numbers.
+/// Suffix of the name of a report's partial file: ".partial." and numbers.
 class PartialSuffix {
  public:
   void append(char character) noexcept { text_[length_++] = character; }
@@ -97,7 +97,7 @@ class OutputFile {
     return true;
   }
 
-  /// Sets `target_path_` to `path`, and `partial_path_` to a name beside it.
+  /// Sets `target_path_` to `path`, and `partial_path_` to a name in its directory.
   bool name_files(std::string_view path) noexcept {
     return assign(target_path_, path) && (direct_ || name_partial_file(path));
   }
@@ -118,12 +118,12 @@ class OutputFile {
   }
 
   /// Appends ".partial." and the process id, so searches by extension miss the file. Cuts a name
-  /// that would get too long, and appends the name's hash to keep it unique.
+  /// that would get too long, and appends a hash of the whole name to keep the cut name unique.
   bool name_partial_file(std::string_view path) noexcept {
     const std::string_view name = path.substr(path.find_last_of(os::kPathSeparators) + 1);
     PartialSuffix suffix;
     suffix.append(static_cast<std::uint32_t>(os::current_process_id()));
-    // A name too long by itself is not cut, so that the system refuses it before the dump.
+    // A name too long without the suffix is not cut: the system then refuses it before the dump.
     const bool is_cut = name.size() <= os::kMaxFileNameBytes &&
                         name.size() + suffix.text().size() > os::kMaxFileNameBytes;
     if (is_cut) {

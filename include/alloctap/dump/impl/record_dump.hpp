@@ -49,7 +49,7 @@ class RecordWriting {
     write_given_back(record_, snapshot_);
     RecordGameFrames(record_, snapshot_.frames).write();
     write_pools(record_, snapshot_.pools);
-    // The largest table comes last, so that a truncated recording keeps all others.
+    // The largest table comes last, so that a truncated recording keeps all other tables.
     if (!write_events(record_, snapshot_.events)) {
       return out_.fail("record: the system has no memory for events");
     }

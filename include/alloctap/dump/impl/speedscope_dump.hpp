@@ -142,7 +142,7 @@ class SpeedscopeWriting {
   FrameLabels labels_;
   AccountList account_;
   FunctionNumbers functions_;
-  /// Indexed by frame of `labels_`: its function's number plus 1, or 0 if not numbered yet.
+  /// Indexed by frame of `labels_`: the function's number plus 1, or 0 if not numbered yet.
   ArenaArray<std::uint32_t> numbers_;
   /// The functions of all stacks, one stack after the other, and the index in `frames_` at which
   /// each stack starts.
