@@ -99,7 +99,7 @@ static_assert(Observer<AllocationScopes>);
 /// those of inner scopes. Allocations by other threads on behalf of the scope are not counted.
 ///
 /// Scopes end in LIFO order, on the thread that began them. A scope that ends too early, or on
-/// another thread, counts nothing after that. Costs a few stores. Control plane, not for observers.
+/// another thread, stops counting. Costs a few stores. Control plane, not for observers.
 class AllocationScope {
  public:
   AllocationScope() noexcept {
@@ -124,8 +124,8 @@ class AllocationScope {
     return place_.node != nullptr && AllocationScopes::watched();
   }
 
-  /// Calls `visit(StackId, const AllocationSums&)` for each stack that has allocated in the scope;
-  /// ids are the tracker's. Call this on the scope's thread. `visit` must not allocate.
+  /// Calls `visit(StackId, const AllocationSums&)` for each stack that has allocated in the scope.
+  /// Ids are of the observed tracker. Call it on the scope's thread. `visit` must not allocate.
   template <class Visit>
   void for_each_stack(Visit&& visit) const {
     if (place_.node == nullptr) return;

@@ -18,21 +18,21 @@
 
 namespace alloctap {
 
-/// Limits of a tag; nested tags count as well. A limit of 0 is exceeded by the first allocation.
+/// Limits of a tag and its nested tags together. The first allocation exceeds a limit of 0.
 struct BudgetLimits {
   std::uint64_t held_bytes = kUnlimited;
   std::uint64_t allocations_per_frame = kUnlimited;
   std::uint64_t bytes_per_frame = kUnlimited;
-  /// Live bytes that the tag already has (see `by_tag`) when its first budget is set. Later events
-  /// adjust them. Leave this at 0 if the budget is set before the tag is used.
+  /// Live bytes of the tag (see `by_tag`) when its first budget is set; later events change this
+  /// number. Leave it at 0 if the budget is set before the tag is used.
   std::uint64_t held_already = 0;
 };
 
 /// The action if a limit is exceeded. Reports list each offence, with or without an action.
 struct BudgetAction {
-  /// Called inside malloc, on the allocating thread, after the block was recorded. May allocate;
-  /// these allocations are not recorded. Must not throw, mark a frame, set a budget, enter a tag,
-  /// or wait for a lock whose holder allocates. nullptr: no action. `&abort_on_offence`: aborts.
+  /// Called inside malloc, on the allocating thread, after the block was recorded. May allocate,
+  /// unrecorded. Must not throw, call `frame_mark`, set a budget, enter a tag, or wait for a lock
+  /// whose holder allocates. nullptr: no action. `&abort_on_offence`: aborts.
   void (*on_offence)(const BudgetOffence& offence) noexcept = nullptr;
 };
 
@@ -57,8 +57,8 @@ class alignas(64) Budget {
   void set(const BudgetLimits& limits, const BudgetAction& action, bool is_new) noexcept;
 
   /// Counts an allocation of `bytes` in `frame`. Calls `offend(kind, limit, value)` for each limit
-  /// that it exceeds and that did not offend in this frame yet. Live bytes offend only when they
-  /// rise above their limit, not while they stay there.
+  /// that the allocation exceeds, at most once per limit and frame. Live bytes offend only when
+  /// they rise above their limit, not while they stay above it.
   template <class Offend>
   void allocate(std::size_t bytes, FrameNumber frame, Offend&& offend) noexcept {
     const std::uint64_t held = add(0, bytes);
@@ -130,9 +130,9 @@ class alignas(64) Budget {
   std::atomic<OnOffence> on_offence_{nullptr};
 };
 
-/// Maps each tag to the budgets that apply: its own and those of enclosing tags. `set` and `copy`
-/// require a stopped world; the other functions are thread-safe and run inside malloc.
-/// Constant-initialized.
+/// Maps each tag to the budgets that limit it: the tag's own budget and those of enclosing tags.
+/// `set` and `copy` require a stopped world; the other functions are thread-safe and run inside
+/// malloc. Constant-initialized.
 class BudgetTable {
  public:
   static constexpr std::size_t kMaxCount = 64;
@@ -171,7 +171,7 @@ class BudgetTable {
     }
   }
 
-  /// Ends a frame in all budgets. Called by the thread that marks.
+  /// Ends a frame in all budgets. Called by the thread that calls `frame_mark`.
   void end_frame(FrameNumber ended) noexcept {
     const std::size_t count = count_.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < count; ++i) budgets_[i].end_frame(ended);
@@ -203,7 +203,7 @@ class BudgetTable {
 
   std::atomic<std::size_t> count_{0};
   std::array<TagId, kMaxCount> tags_{};
-  /// For each budget, the budget of the nearest enclosing tag that has one.
+  /// For each budget, the nearest budget of an enclosing tag.
   std::array<Place, kMaxCount> outer_{};
   ZeroedArray<std::atomic<Place>, kTags> nearest_;
   std::array<Budget, kMaxCount> budgets_{};

@@ -17,9 +17,9 @@ namespace alloctap {
 ///
 /// `path` is a tag as printed in reports (`tag_at_path`). An empty path or a default `Tag` means
 /// the whole program. A second call changes limits and action, and keeps the counts; empty limits
-/// disable the budget. Limits per frame apply from the first mark on. Live bytes offend when they
-/// rise above the limit, not while they stay there. A limit offends at most once per frame. Reports
-/// list the last `BudgetTable::kKeptOffences` offences.
+/// disable the budget. Limits per frame apply after the first `frame_mark`. Live bytes offend when
+/// they rise above the limit, not while they stay above it. A limit offends at most once per frame.
+/// Reports list the last `BudgetTable::kKeptOffences` offences.
 ///
 /// Fails if `path` is invalid, if `BudgetTable::kMaxCount` budgets exist, or inside a dump, hook or
 /// observer. Control plane; stops other threads for microseconds. All threads update the shared

@@ -31,16 +31,16 @@ inline std::int64_t clock_cost_ns() noexcept {
   return cost;
 }
 
-/// Returns true if the thread was off the processor for most of `duration_ns`. Because processor
-/// time advances in coarse steps, a thread that ran throughout may be credited with only half.
+/// Returns true if the thread was off the processor for most of `duration_ns`. Processor time
+/// advances in coarse steps: it may show only half of the time that a thread ran.
 constexpr bool has_waited(std::int64_t duration_ns, std::int64_t processor_ns) noexcept {
   return duration_ns >= os::kProcessorTimeStep && processor_ns * 2 < duration_ns;
 }
 
-/// Selects which allocator calls of a thread are timed. Every large call is timed, and its resource
-/// usage read, which costs a system call or two. Of the small calls, one in `kTimedOneIn` is
-/// sampled at random and weighted (`TypicalLatency`). Zero-initialized; small, because
-/// thread-local.
+/// Selects which allocator calls of a thread are timed. Every large call is timed; reading the
+/// thread's resource usage for it costs a system call or two. Of the small calls, one in
+/// `kTimedOneIn` is chosen at random and represents the others (`TypicalLatency`).
+/// Zero-initialized; small, because thread-local.
 struct TimedCalls {
   /// Number of small calls before the next sample, and state of the random generator.
   std::uint32_t until_timed;
@@ -91,8 +91,8 @@ struct FrameTiming {
   /// Ends the timing of a call; `tag` is the thread's current tag.
   static void end(ThreadFrames& thread, const TimedCall& timed, TagId tag) noexcept;
 
-  /// Attributes the pending duration to `stack`, on which a block was allocated or freed, if the
-  /// block's size `bytes` equals that of the timed call.
+  /// Attributes the duration of the last timed call to `stack`, which allocated the block that the
+  /// call returned or freed. Does nothing if the call's block has another size than `bytes`.
   static void settle(ThreadFrames& thread, StackId stack, std::size_t bytes) noexcept;
 
  private:

@@ -37,13 +37,13 @@ namespace alloctap {
 ///     while (running) { update(); render(); alloctap::frame_mark(); }
 ///
 /// Events before the first mark belong to no frame: the program is loading. Snapshots contain the
-/// last `GameFrameLog::kLastFrames` frames, limited by the `FrameRowRing::kCapacity` rows (per
-/// frame one for each thread, and one for each tag of it). Histograms cover all frames; the worst
-/// frames are kept with their stacks. Memory is bounded: 3 MB, and 24 KiB per thread.
+/// last `GameFrameLog::kLastFrames` frames, or fewer if `FrameRowRing::kCapacity` rows are full. A
+/// thread fills a row per frame, and another for each tag it used. Histograms cover all frames. The
+/// worst frames are stored with their stacks. Memory is bounded: 3 MB, and 24 KiB per thread.
 ///
-/// Each thread counts alone; cache lines written by every call are not shared. An event concurrent
-/// with a mark counts in either frame. A free counts for the tag that the block was allocated in,
-/// in the frame of the free.
+/// Each thread has its own counters, so calls write no shared cache line. An event concurrent with
+/// a mark counts in either frame. A free counts in the frame in which it occurs, for the tag in
+/// which the block was allocated.
 ///
 /// Time in the allocator is measured if the hook wraps it (InterposeHook, PltHook, InlineHook,
 /// WindowsHeapHook, WindowsImportHook), except for blocks with `Checks` and for HeapDestroy.
@@ -128,8 +128,8 @@ class GameFramesOf {
     return current_.load(std::memory_order_relaxed);
   }
 
-  /// Copies the frames into a snapshot while the world is stopped. `GameFrameRows` later completes
-  /// them. Returns false if out of memory.
+  /// Copies the frames into a snapshot while the world is stopped. `GameFrameRows` later computes
+  /// sums and tags from the copied rows. Returns false if out of memory.
   [[nodiscard]] static bool add_to(Snapshot& snapshot) noexcept {
     FrameHistory& history = snapshot.frames;
     const FrameNumber present = current();

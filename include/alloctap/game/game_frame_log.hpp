@@ -43,22 +43,22 @@ class FrameStackSums {
   std::size_t used_count_ = 0;
 };
 
-/// The `kMaxCount` frames with the highest values of one measure. On a tie the earlier frame stays.
-/// Frames with a value of 0 are not kept. Zero-initialized; accessed by one thread at a time.
+/// The `kMaxCount` frames with the highest values of one measure. If values are equal, the earlier
+/// frame stays. Omits frames with a value of 0. Zero-initialized; accessed by one thread at a time.
 class WorstFrames {
  public:
   static constexpr std::size_t kMaxCount = 16;
 
   [[nodiscard]] bool admits(std::uint64_t measure) const noexcept { return measure > least_; }
 
-  /// Adds a frame whose `measure` was admitted; the caller fills in the returned entry.
+  /// Adds a frame for whose value `admits` returned true; the caller fills in the entry.
   [[nodiscard]] WorstFrame& add(std::uint64_t measure) noexcept;
 
   /// Appends the frames to `list`, worst first. Returns false if out of memory.
   [[nodiscard]] bool copy(ArenaArray<WorstFrame>& list) const noexcept;
 
  private:
-  /// Returns the index of the frame with the lowest measure; on a tie, of the latest.
+  /// Returns the index of the frame with the lowest value; the latest of them if several are equal.
   [[nodiscard]] std::size_t place_of_least() const noexcept;
 
   std::array<WorstFrame, kMaxCount> frames_{};
@@ -75,15 +75,15 @@ class FrameRowRing {
   static constexpr std::size_t kCapacity = 32'768;
 
   /// Pushes the rows of the thread's last frame; `present` is the current frame. Runs inside
-  /// malloc. If a thread is suspended in this function while others fill the whole ring, it can
-  /// overwrite one of their rows. Nothing else breaks.
+  /// malloc. If the thread is suspended here while other threads fill the whole ring, it can
+  /// overwrite one of their rows. No other data is affected.
   void push(const ThreadFrames& thread, FrameNumber present) noexcept;
 
   [[nodiscard]] static FrameRow row_of(TagId tag, const FramePart& part, FrameNumber frame,
                                        FrameNumber present) noexcept;
 
-  /// Returns the first frame for which, and for all later ones, all rows are still in the ring.
-  /// Requires a stopped world.
+  /// Returns the first frame from which on the ring still has the rows of every frame. Requires a
+  /// stopped world.
   [[nodiscard]] FrameNumber first_complete() const noexcept;
 
   /// Appends the rows from frame `first` on. Requires a stopped world. Returns false if out of

@@ -46,17 +46,17 @@ struct GrowthChain {
 };
 
 /// Detects step-by-step growth of one thread's blocks, in 60 KiB of tables. A realloc to a larger
-/// size is a step. So is the pattern of std::vector: a stack allocates a block, then the thread
-/// frees the smaller block that this stack had allocated before. The free must precede the stack's
-/// next allocation, and follow within `kSoonCalls` calls of the thread. That limit grows by one
-/// call per `kBytesOfElement` of the smaller block, because moving an element may allocate. If the
-/// smaller block is freed first, nothing has grown. A queue does not match, because it frees its
-/// oldest block, not the last but one.
+/// size is a step. The pattern of std::vector is a step, too: a stack allocates a block, then the
+/// thread frees the smaller block that the stack had allocated before. The free must precede the
+/// stack's next allocation, and follow within `kSoonCalls` calls of the thread. The limit grows by
+/// one call per `kBytesOfElement` of the smaller block, because moving an element may allocate.
+/// Freeing the smaller block before the allocation is not growth. A queue does not match the
+/// pattern: it frees its oldest block.
 ///
 /// Misses vectors that grow alternately at one stack, or on several threads. Falsely counts blocks
-/// replaced by larger ones without copying, because allocator calls do not show copies. The tables
-/// are bounded: if a chain's slot is reused, its counts restart at zero; `lost` counts dropped
-/// chains.
+/// replaced by larger ones without copying, because allocator calls do not show copies. If another
+/// chain takes the slot of a chain in a full table, the old chain's counts restart at zero. `lost`
+/// counts dropped chains.
 ///
 /// Accessed only by its thread, inside malloc. An event costs one or two accesses to a table.
 class GrowthChains {
@@ -105,8 +105,8 @@ class GrowthChains {
     step(chain, after, after.pointer == before.pointer ? 0 : before.size);
   }
 
-  /// Calls `visit(StackId, const GrowthSums&)` for each chain, ended or not: several times per
-  /// stack if it has several chains.
+  /// Calls `visit(StackId, const GrowthSums&)` for each chain, ended or not. A stack with several
+  /// chains is visited several times.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const Ended& ended : ended_) {
@@ -130,7 +130,7 @@ class GrowthChains {
     std::size_t size = 0;
   };
 
-  /// The last two blocks that a stack allocated; without those that are freed or matched.
+  /// The stack's last two allocated blocks, unless freed or already counted in a growth step.
   struct Recent {
     StackId stack = kNoStackId;
     /// Number of the thread's call that allocated `last`.

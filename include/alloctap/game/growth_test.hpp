@@ -16,17 +16,17 @@ struct GrowthFinding {
   std::uint32_t steps = 0;
   /// Number of windows whose floor is below the previous window's.
   std::uint32_t falls = 0;
-  /// Upper bound of the p-value: the probability of so many steps if nothing grows. 1 if the growth
-  /// has ended or is slowing.
+  /// Upper bound of the p-value: the probability of so many steps in memory that does not grow. 1
+  /// if the growth has ended or is slowing.
   double chance = 1;
-  /// Average growth per mark that was not undone later.
+  /// Average growth per mark, without growth that was undone later.
   double bytes_per_mark = 0;
 };
 
 /// A sign test (Dixon and Mood 1946) on the floors (minima) of the last three quarters of all
 /// windows.
 ///
-/// A window counts as a step only if its floor and all later ones exceed all earlier floors. So a
+/// A window counts as a step only if its floor and all later floors exceed all earlier floors. So a
 /// cache that fills and is cleared has one step against many falls; noise has almost no steps. A
 /// doubling vector has few steps, however large they are. A window without change is neither step
 /// nor fall, so a leak of one block every few marks is found once enough blocks have accumulated.
@@ -35,10 +35,11 @@ struct GrowthFinding {
 /// of steps among steps and falls is then binomial. Adjacent floors are slightly correlated, so the
 /// test assumes a step probability of `kChanceOfStep` instead of 1/2.
 ///
-/// A warm-up has steps, too, but ends. Growth has ended if the last step is more than `kMaxGaps`
-/// times the usual distance of steps ago. Growth is slowing if the median rise of the newer half is
-/// below `kLeastPace` times that of the older half. A leak keeps its pace, but a cache that fills
-/// up slows down. Medians make the test robust against a few large loads.
+/// Memory also steps up during a warm-up, but then stays level. Growth has ended if the last step
+/// is more than `kMaxGaps` times the usual distance of steps ago. Growth is slowing if the median
+/// rise of the newer half is below `kLeastPace` times that of the older half. A leak grows
+/// steadily; a cache that fills up slows down. Medians make the test robust against a few large
+/// loads.
 class GrowthTest {
  public:
   static constexpr double kChanceOfStep = 0.6;
@@ -58,7 +59,7 @@ class GrowthTest {
   struct Moves {
     std::uint32_t steps = 0;
     std::uint32_t falls = 0;
-    /// Number of tested windows, and of those after the last step.
+    /// Number of tested windows, and number of tested windows after the last step.
     std::uint32_t windows = 0;
     std::uint32_t windows_since_step = 0;
     /// Minimum over the last complete window and all later marks.

@@ -44,9 +44,9 @@ class LevelBracket {
   LevelBracket& operator=(const LevelBracket&) = delete;
   ~LevelBracket() = default;
 
-  /// Returns what is live now and was not at construction; call it after unloading. Ends the
+  /// Returns the growth of live memory since construction; call it after unloading. Ends the
   /// level's tag. Fails without a session, on a second call, on another thread, or if a tag scope
-  /// that began in the level is still open. In the last two cases it may be called again.
+  /// that began in the level is still open. After the last two errors it may be called again.
   [[nodiscard]] Result<LevelLeftovers> finish() {
     if (Status status = check_place(); !status.ok()) return status;
     scope_.reset();

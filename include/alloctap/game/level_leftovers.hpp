@@ -48,8 +48,8 @@ struct LeakedAsset {
   LeftMemory left;
 };
 
-/// Stacks that hold more after a level than before, and their sums. Ignores stacks that hold less.
-/// Its strings and lists are allocated in the arena and stay valid when it is moved. Move-only.
+/// Stacks that hold more memory after a level than before, and their sums. Omits stacks that hold
+/// less. Strings and lists are in the arena and stay valid if the object is moved. Move-only.
 class LevelLeftovers {
  public:
   /// Extracts the growth from `changes`. If `tags` is nullptr, all growth is in one row. Control

@@ -19,11 +19,11 @@ namespace alloctap {
 ///     ...  arena.on_allocate(block, bytes);  ...  arena.on_free(block);
 ///     ...  arena.set_overhead(pages_held - bytes_in_use);
 ///
-/// The tag is top-level, regardless of the thread's current tag, because the stack shows the
-/// caller. Pass `parent` to nest the tag in another one. Allocators with equal names share a tag,
+/// The tag is top-level, whichever tag the thread has entered: the block's stack already shows the
+/// caller. Pass `parent` to nest the tag in another tag. Allocators with equal names share a tag,
 /// and their overheads add up. Without a name, or if the tag table is full, the parent's tag is
-/// used. Overhead without a tag is not kept. If the tracker's `Tags` do not support tags, only
-/// blocks are recorded. Overhead is in no other total, because it was not allocated.
+/// used. Overhead without a tag is dropped. If the tracker's `Tags` do not support tags, only
+/// blocks are recorded. No other total includes overhead, because it was not allocated.
 ///
 /// Thread-safe. Block functions may be called wherever those of `Hook` may, including inside
 /// malloc. All other functions are control plane. The destructor removes the overhead.

@@ -90,7 +90,7 @@ struct ScopePlace {
   std::uint32_t depth = 0;
 };
 
-/// The open scopes of one thread, innermost last. Allocated in the arena; a later thread reuses it.
+/// The open scopes of one thread, innermost last. In the arena; a later thread reuses the object.
 class ScopeStack {
  public:
   /// Maximum nesting; deeper scopes count nothing.
@@ -127,7 +127,7 @@ class ScopeStack {
   }
 
   /// Ends the scope `place`. May be called on any thread. The scope's slot can be reused once its
-  /// inner scopes have ended and its own thread ends a scope.
+  /// inner scopes have ended and the thread that began the scope ends a scope.
   ALLOCTAP_ALWAYS_INLINE static void end(const ScopePlace& place) noexcept {
     ScopeNode& node = *place.node;
     ScopeStack* const stack = get_if_exists();

@@ -16,13 +16,13 @@ namespace alloctap {
 struct SoakOptions {
   /// Number of initial marks to ignore, because memory also grows while a program loads.
   std::uint64_t warm_up_marks = 0;
-  /// Minimum number of marks of a stack before it is reported. A stack that grows steadily for that
-  /// long is indistinguishable from a leak; it is reported until the growth stops.
+  /// Minimum number of marks of a stack before it is reported. A stack that grows steadily for so
+  /// many marks looks like a leak; it is reported until the growth stops.
   std::uint64_t fewest_marks = 50;
   /// Minimum confidence to report, from 0 to 1.
   double confidence = 0.99;
-  /// Maximum number of watched stacks. Only stacks that have grown are watched. Each takes half a
-  /// KiB, in addition to 8 bytes for each known stack.
+  /// Maximum number of watched stacks. Only stacks that have grown are watched. A watched stack
+  /// takes half a KiB, in addition to 8 bytes for each stack in the snapshots.
   std::size_t most_stacks = 4096;
 };
 
@@ -32,7 +32,7 @@ struct SoakSuspect {
   /// 1 minus an upper bound of the probability that, without a leak, any stack grows like this one.
   double confidence = 0;
   double bytes_per_mark = 0;
-  /// Live bytes at the first known mark and at the latest.
+  /// Live bytes of the stack at the mark before it was first watched, and at the latest mark.
   std::uint64_t first_bytes = 0;
   std::uint64_t last_bytes = 0;
   std::uint64_t marks = 0;
@@ -47,8 +47,8 @@ struct SoakSuspect {
 ///
 /// `GrowthTest` decides whether a stack grows. Its p-value is multiplied by the number of watched
 /// stacks (Bonferroni correction). Add a mark at least once per cycle of the program, such as a
-/// level or a round. If `Tags` distinguish owners, each owner has separate stacks, so a leak spread
-/// over many threads or levels is found later.
+/// level or a round. If `Tags` record an owner, blocks of different owners count as different
+/// stacks, so a leak spread over many threads or levels is found later.
 ///
 /// Its tables are allocated in the arena and are not recorded. Thread-safe; control plane. `add`
 /// takes time linear in the stacks of the snapshot.
@@ -98,13 +98,13 @@ class SoakDetector {
     return stack < held_.size() ? held_[stack] : 0;
   }
 
-  /// Starts to watch a stack. At the limit, watches stacks in turn. Returns false if out of memory.
+  /// Starts to watch a stack; at the limit, a later mark may. Returns false if out of memory.
   bool watch(const StackSummary& stack) noexcept;
 
-  /// Stops watching stacks that hold no more than at first. They are watched again if they grow.
+  /// Stops watching stacks that have not grown since watching began. They may be watched again.
   void forget_idle_stacks() noexcept;
 
-  /// Stores the live bytes of each stack, to compare with at the next mark.
+  /// Stores the live bytes of each stack, for comparison at the next mark.
   bool note_held(const Snapshot& snapshot) noexcept;
 
   [[nodiscard]] SoakSuspect judge(const Watched& watched) const noexcept;
@@ -120,7 +120,7 @@ class SoakDetector {
   std::uint64_t marks_ = 0;
   std::size_t left_out_ = 0;
   StackId first_left_out_ = kNoStackId;
-  /// Admit only stacks from this id on: those before were admitted in this turn.
+  /// Lowest stack id to watch: earlier marks already watched the growing stacks with lower ids.
   StackId admit_from_ = kNoStackId;
 };
 

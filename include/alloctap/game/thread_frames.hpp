@@ -34,9 +34,9 @@ struct TypicalLatency {
 };
 
 /// Per-stack sums of one thread in one frame: a hash table with at most 4 probes. If all probed
-/// slots are used, the stack is dropped; only `FrameCounts` has its events then. A new frame needs
-/// no clearing, because slots marked with earlier frames count as free. Written by its thread,
-/// inside malloc; read by any thread. Zero-initialized.
+/// slots are used, the stack is dropped, and only `FrameCounts` includes its events. A new frame
+/// needs no clearing, because slots marked with earlier frames count as free. Written by the thread
+/// that owns it, inside malloc; read by any thread. Zero-initialized.
 class FrameStacks {
  public:
   static constexpr std::size_t kPlaces = 256;
@@ -135,8 +135,8 @@ struct FramePart {
 };
 
 /// Counters of one thread in the frame of its last event. Other threads read `totals`, which has a
-/// cache line of its own. All else is accessed only by the thread, or while the world is stopped.
-/// Zero-initialized; runs inside malloc.
+/// cache line to itself. Only the owning thread accesses the other members, except while the world
+/// is stopped. Zero-initialized; runs inside malloc.
 struct alignas(64) ThreadFrames {
   /// Maximum number of tags per thread and frame. All further tags share one row.
   static constexpr std::size_t kMaxTags = 127;
@@ -174,7 +174,7 @@ struct alignas(64) ThreadFrames {
   StackId gone_stack = kNoStackId;
   /// The call that is being timed.
   TimedCall timed{};
-  /// A timed call whose stack is known once its block is recorded, and its weighted duration.
+  /// A timed call that waits for the stack of its block, and the call's weighted duration.
   SlowCall pending{};
   std::uint64_t pending_ns = 0;
   TypicalLatency usual_time;
