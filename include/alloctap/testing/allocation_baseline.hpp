@@ -157,10 +157,10 @@ template <class Tracker, class Counts>
 /// merge. Inlining depends on compiler options, so use a directory for each build configuration.
 /// Function names come from the tracker's `Symbolizer`.
 ///
-/// `counter(work)` calls `work()` once and returns a `Result` of a range. Its elements are
-/// `CountedStack` or have the members of that type; ids are of `Tracker`. The default
-/// `ScopeCounter` requires the observer `AllocationScopes`, which `TestConfig` has. Control plane;
-/// passes exceptions of `body` on. Two threads must not use one name concurrently.
+/// `counter(work)` calls `work()` once and returns a `Result` of a range. The range's elements have
+/// the members of `CountedStack`, with stack ids of `Tracker`. The default `ScopeCounter` requires
+/// the observer `AllocationScopes`, which `TestConfig` has. Control plane; passes exceptions of
+/// `body` on. Two threads must not use one name concurrently.
 template <class Tracker, class Body, class Counter = ScopeCounter>
 [[nodiscard]] BaselineResult allocation_baseline(std::string_view name, Body&& body,
                                                  const BaselineOptions& options = {},

@@ -11,10 +11,10 @@
 namespace alloctap::testing {
 
 /// The frames of a stack, leaf first, each as "module  function" with "?" for unknown parts. Never
-/// empty: an unknown stack has one line that says so.
+/// empty: for an unknown stack, one line states that the stack is unknown.
 using BaselineStack = std::vector<std::string>;
 
-/// Allocation counts by stack. Stacks with equal lines merge, such as two calls in one function.
+/// Allocation counts by stack. Two calls in one function have equal lines, so their counts add up.
 struct Baseline {
   std::map<BaselineStack, BaselineCount> stacks;
 

@@ -30,15 +30,15 @@ struct Tolerance {
   }
 };
 
-/// Tolerances of a comparison. By default every stack must match exactly, so the totals match, too.
-/// If you set a tolerance for stacks, set one for the totals to bound the sum of deviations.
+/// Tolerances of a comparison. By default, counts of each stack, and so totals, must be equal. If
+/// you set a tolerance for stacks, set one for the totals to bound the sum of deviations.
 struct BaselineTolerance {
   Tolerance stack_allocations = {};
   Tolerance stack_bytes = {};
   Tolerance total_allocations = Tolerance::any();
   Tolerance total_bytes = Tolerance::any();
-  /// Accepts any decrease. By default a decrease fails, so that the baseline gets updated.
-  /// Otherwise a later increase back to the old baseline would pass.
+  /// Accepts any decrease. By default a decrease fails, so that the user updates the baseline. With
+  /// the old baseline, a later increase up to its counts would pass.
   bool allows_fewer = false;
 };
 

@@ -29,8 +29,8 @@ namespace alloctap::testing {
 
 /// Detects leaking test cases, for adapters of test frameworks. Every case runs once. Cases with
 /// live blocks afterwards are suspects and run again. A case leaks if a stack left a block in both
-/// runs and the block of the first run is still live. Caches, statics and growing tables do not
-/// match that pattern. Threads started by a case belong to it, however long they run. Ignores
+/// runs and the first run's block is still live. Caches, statics and growing tables leave no such
+/// pair of blocks. Threads started by a case belong to it, however long they run. Ignores
 /// allocations of the framework itself, `ExpectedLeak` scopes, suppressed leaks and failed cases.
 ///
 /// Control plane; call it only on the thread that runs the cases. Its own allocations are not
@@ -53,7 +53,7 @@ class CaseLeaks {
     return Status();
   }
 
-  /// Returns the suppression rules; more rules can be added before the first run ends.
+  /// Returns the suppression rules. The caller may add rules until the first run ends.
   [[nodiscard]] ExpectedLeaks& expected() noexcept { return expected_; }
 
   /// Begins the case `name` on the calling thread.
@@ -111,7 +111,7 @@ class CaseLeaks {
       const std::span<const NamedFrame> names_of_left = stacks->frames(left.stack->stack);
       if (framework_.allocated(names_of_left) || expected_.have(names_of_left)) continue;
       Frames inner = left.frames;
-      // Keeps only the frames inside the runner's, because those may differ in the second run.
+      // Drops the runner's frames, which may differ in the second run.
       if (const std::size_t inside = framework_.addresses_inside(names_of_left))
         inner.resize(inside);
       suspects_[std::string(left.place.name)].insert(std::move(inner));
@@ -147,7 +147,7 @@ class CaseLeaks {
     return left;
   }
 
-  /// Symbolizes the stacks. Slow if there are any, because that reads debug information.
+  /// Symbolizes the stacks of `lefts`. Slow unless empty, because this reads debug information.
   Result<NamedStacks> name(const std::vector<Left>& lefts) const {
     std::vector<StackId> ids;
     for (const Left& left : lefts) ids.push_back(left.stack->stack);
@@ -201,7 +201,7 @@ class CaseLeaks {
   std::unique_ptr<ProcessTag> tag_;
   std::vector<std::unique_ptr<TagScope>> parts_;
   std::set<std::string, std::less<>> failed_;
-  /// For each case, the innermost frames, leaf first, of the blocks that its first run left.
+  /// For each case, the stacks (innermost frames, leaf first) of blocks left by its first run.
   std::map<std::string, std::set<Frames>> suspects_;
 };
 

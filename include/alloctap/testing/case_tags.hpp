@@ -17,7 +17,7 @@ namespace alloctap::testing {
 using alloctap::expected_to_stay;
 using alloctap::ExpectedLeak;
 
-/// The tags "RUN/CASE/PART/PART" of one run's test cases. Control plane; serialize all calls.
+/// Tags "RUN/CASE/PART/PART" for the test cases of one run. Control plane; serialize all calls.
 class CaseTags {
  public:
   /// The test case that a tag belongs to.

@@ -28,8 +28,8 @@ class Catch2Listener : public Catch::TestEventListenerBase {
  public:
   static constexpr std::array<std::string_view, 1> kScopes{"Catch::"};
 
-  /// Sets the objects that listeners report to, because Catch2 constructs the listeners. Both
-  /// arguments must outlive the test runs.
+  /// Sets the objects to which all listeners report, because Catch2 itself constructs the
+  /// listeners. Both objects must outlive the test runs.
   static void tell(CaseLeaks& leaks, LeakNotes& notes) noexcept {
     leaks_ = &leaks;
     notes_ = &notes;

@@ -31,7 +31,7 @@ struct StackComparison {
   std::uint64_t different_truncated = 0;
   std::uint64_t different_failed = 0;
   std::uint64_t different_frames = 0;
-  /// Captures of the tested policy whose hash does not match their frames.
+  /// Captures in which the hash from the tested policy is not the hash of the captured frames.
   std::uint64_t wrong_hash = 0;
   /// Compared captures that the tested or the trusted policy marks as failed or truncated.
   std::uint64_t tested_failed = 0;
@@ -73,15 +73,15 @@ struct StackDifference {
   return static_cast<std::size_t>(place.first - tested.frames.begin());
 }
 
-/// Returns true if the tested walk continued by frame pointers through code without unwind rows,
-/// which ended the trusted walk.
+/// Returns true if the trusted walk ended at code without unwind tables, and the tested walk
+/// continued there by frame pointers.
 [[nodiscard]] inline bool goes_on_by_records(const SeenFrames& tested,
                                              const SeenFrames& trusted) noexcept {
   return tested.stack.by_records && trusted.stack.failed;
 }
 
-/// Returns true if both walks have equal frames and ended equally. If `tested` continued by frame
-/// pointers, compares only the frames that both have.
+/// Returns true if both walks have equal frames and ended equally. If the trusted walk ended early
+/// and `tested` continued by frame pointers, ignores the additional frames.
 [[nodiscard]] inline bool same_stack(const SeenFrames& tested, const SeenFrames& trusted) noexcept {
   if (goes_on_by_records(tested, trusted)) {
     return first_different_frame(tested, trusted) == trusted.frames.size();
@@ -110,10 +110,10 @@ struct StackDifference {
   return difference;
 }
 
-/// Captures with `Trusted` and `Tested` and counts the differences: in depth, frames, `truncated`,
-/// `failed`, and in the hash if `Tested` supplies one. If `Trusted` fails where `Tested` continues
-/// by frame pointers, the outer frames are not compared. Stores the first differences. Returns the
-/// capture of `Tested`.
+/// Captures with `Trusted` and `Tested` and counts their differences in depth, frames, `truncated`
+/// and `failed`. If `Tested` supplies a hash, also compares the hash. If `Trusted` fails and
+/// `Tested` continues by frame pointers, ignores the additional frames. Stores the first
+/// differences. Returns the capture of `Tested`.
 ///
 ///     struct CheckedConfig : alloctap::DefaultConfig {
 ///       using Stack = alloctap::testing::ComparingStack<MyStack, alloctap::BacktraceStack>;
@@ -167,8 +167,8 @@ struct ComparingStack {
     }
   }
 
-  /// From now on compares only every `captures`-th capture, counted over all threads. Meant for
-  /// long programs. `Tested` still makes all captures.
+  /// Compares only every `captures`-th capture from now on, counted over all threads, to save time
+  /// in long programs. `Tested` still makes all captures.
   static void compare_every(std::uint64_t captures) noexcept {
     const std::lock_guard hold(lock_);
     every_ = std::max<std::uint64_t>(captures, 1);
@@ -198,8 +198,8 @@ struct ComparingStack {
     std::uintptr_t frames[ThreadState::kMaxFrames];
   };
 
-  /// If hashes agree, only every `kAsked`-th capture also compares frames. A recorder requests
-  /// frames only for new stacks, and caches of `Tested` depend on that.
+  /// If hashes agree, asks `Tested` for frames in only every `kAsked`-th capture. A recorder asks
+  /// only for the frames of new stacks, and these requests affect the caches of `Tested`.
   static constexpr std::uint64_t kAsked = 3;
 
   static bool is_due() noexcept {

@@ -26,8 +26,8 @@ class DoctestListener : public doctest::IReporter {
  public:
   static constexpr std::array<std::string_view, 1> kScopes{"doctest::"};
 
-  /// Sets the objects that reporters report to, because doctest constructs the reporters. Both
-  /// arguments must outlive the test runs.
+  /// Sets the objects to which all reporters report, because doctest itself constructs the
+  /// reporters. Both objects must outlive the test runs.
   static void tell(CaseLeaks& leaks, LeakNotes& notes) noexcept {
     leaks_ = &leaks;
     notes_ = &notes;
@@ -37,7 +37,7 @@ class DoctestListener : public doctest::IReporter {
     ignores_failures_ = options.no_exitcode;
   }
 
-  /// Returns true if test cases ran. They do not if doctest only lists or counts them.
+  /// Returns true if test cases ran. Returns false if doctest only listed or counted them.
   [[nodiscard]] static bool has_run_cases() noexcept { return has_run_cases_; }
   /// Returns true if failures do not affect the exit code (--no-exitcode).
   [[nodiscard]] static bool ignores_failures() noexcept { return ignores_failures_; }

@@ -43,9 +43,8 @@ class ExpectedLeaks {
     return Status::unavailable("cannot read the suppressions ", path, ": ", os::error_text(error));
   }
 
-  /// Returns true if the allocation at `frames` (leaf first) is expected. It is if the rule for the
-  /// innermost matched frame suppresses it, or if an allow-list exists and matches none of the
-  /// frames.
+  /// Returns true if a suppression rule matches a frame of the allocation at `frames` (leaf first).
+  /// Also returns true if `only-` rules exist and no frame matches an `only-` rule.
   [[nodiscard]] bool have(std::span<const NamedFrame> frames) const {
     const std::uint32_t first_allowing =
         find_rule(rules_.leak_rules(), true, [](const SuppressionRule&) { return true; });

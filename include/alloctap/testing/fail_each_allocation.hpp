@@ -24,15 +24,15 @@ struct FailureWalk {
 };
 
 struct FailureWalkOptions {
-  /// Selects the allocations that may fail. Its second group of members is overwritten.
+  /// Selects allocations. The function overwrites `nth`, `every`, `one_in` and `most_failures`.
   FailureRule rule{};
   /// Maximum number of runs, for bodies that allocate more in each run and would never end.
   std::uint64_t most_runs = 100'000;
 };
 
 /// Calls `body` repeatedly. In run n the n-th allocation fails; the first run without a failure is
-/// the last. After each run with a failure calls `after_failure(n)`, with injection off, which can
-/// check for leaks and for an unchanged state.
+/// the last. Each run with a failure is followed by `after_failure(n)`, without injected failures.
+/// This function can check for leaks and for an unchanged state.
 ///
 /// A run may end by std::bad_alloc. Any other exception ends the test and is passed on. Requires a
 /// tracker with `Failures = InjectedFailures`; otherwise nothing fails and the first run is the

@@ -22,13 +22,13 @@ enum class ConsumerFunction : std::uint8_t {
 /// One call of a consumer, with its arguments.
 struct ConsumerCall {
   ConsumerFunction function = ConsumerFunction::kAllocation;
-  /// nullptr for a call about a pair, which has no pointer.
+  /// nullptr for `count_pair`, whose block was freed before the consumer received it.
   void* pointer = nullptr;
   BlockRecord record;
 };
 
-/// Stores all calls in order, and the live records, which `take` returns. Thread-safe. Its own
-/// allocations are not recorded, on any thread.
+/// Stores all calls in order, and the records of live blocks, which `take` returns. Thread-safe. No
+/// tracker records the consumer's own allocations, on any thread.
 class FakeConsumer {
  public:
   void record_allocation(const RecordedAllocation& allocation) noexcept {

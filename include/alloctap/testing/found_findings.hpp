@@ -78,7 +78,7 @@ inline void add_baseline(Findings& findings, const BaselineResult& result,
   findings.all.push_back(std::move(finding));
 }
 
-/// Adds a finding for each leaking stack of `found`, from `Tracker`. Control plane.
+/// Adds a finding for each leaking stack in `found`, which `Tracker` returned. Control plane.
 template <class Tracker>
 [[nodiscard]] Status add_leaks(Findings& findings, const FoundLeaks& found,
                                const TestPlace& test = {}) {

@@ -67,8 +67,8 @@ class FrameworkFrames {
                : frames.subspan(static_cast<std::size_t>(inner) - 1);
   }
 
-  /// Returns `frames` without library internals, and without the framework's frames around the
-  /// test.
+  /// Returns `frames` without internals of the standard library, and without the framework's frames
+  /// that called the test.
   [[nodiscard]] std::span<const NamedFrame> cut(std::span<const NamedFrame> frames) const noexcept {
     return without_library(frames.first(size_inside(frames)));
   }
@@ -110,8 +110,8 @@ class FrameworkFrames {
            std::find(kFunctions.begin(), kFunctions.end(), frame.function) != kFunctions.end();
   }
 
-  /// Returns true for glibc functions that allocate for caches of glibc. Lists two names for some,
-  /// because debug information and symbol table differ.
+  /// Returns true for glibc functions that allocate for caches of glibc. Lists two names for some
+  /// functions, because debug information and the symbol table name them differently.
   static bool is_kept_by_library(const NamedFrame& frame) noexcept {
     static constexpr std::array<std::string_view, 5> kBeginnings{
         "_dl_allocate_tls", "pthread_create@", "__pthread_create", "__cxa_thread_atexit",

@@ -74,7 +74,7 @@ inline void select_tests(const std::vector<std::string>& names) {
 ///       return alloctap::testing::run_googletest<Tracker>();
 ///     }
 ///
-/// Tests that leave memory allocated run twice, and so do the global environments. Call this
+/// Tests that leave memory allocated run twice, and global environments are set up twice. Call this
 /// function after InitGoogleTest. Requires GoogleTest 1.12 or newer.
 template <class Tracker>
 [[nodiscard]] int run_googletest() {

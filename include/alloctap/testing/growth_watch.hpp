@@ -21,9 +21,9 @@
 
 namespace alloctap::testing {
 
-/// Compares live blocks at three moments. Covers allocations that this thread, and threads started
-/// by it, make while the object exists. Control plane; at most one object at a time. Its own
-/// allocations are not recorded.
+/// Compares the live blocks at three calls of `look`. Covers allocations that this thread, and
+/// threads started by this thread, make while the object exists. Control plane; at most one object
+/// at a time. The object's own allocations are not recorded.
 class GrowthWatch {
  public:
   void look() {
@@ -45,8 +45,8 @@ class GrowthWatch {
     }
   }
 
-  /// Describes the stacks that grew between every two successive calls of `look`; empty if none
-  /// did. `calls` is the number of calls in between. `caller`: see `MeasuredCallable::caller`.
+  /// Describes stacks that grew between every two successive calls of `look`, or an error; empty if
+  /// none grew. `calls`: number of calls in between. `caller`: see `MeasuredCallable::caller`.
   [[nodiscard]] std::string describe(std::uint32_t calls, std::uintptr_t caller) const {
     if (!status_.ok()) return std::string(status_.message());
     constexpr std::size_t kLooks = 3;

@@ -17,9 +17,9 @@
 namespace alloctap::testing {
 
 /// Returns the part of `frames` inside the measured function. Removes the frame whose call address
-/// is `caller`, all frames outside of it, and the next inner frame, that of `MeasuredCallable`. (If
-/// that one has inlined functions, removes only the outermost.) Returns all frames if no frame is
-/// at `caller`, as on other threads or in truncated stacks.
+/// is `caller`, all frames outside of it, and one inner frame: `MeasuredCallable`, or the outermost
+/// function inlined into it. Returns all frames if no frame is at `caller`, as on other threads or
+/// in truncated stacks.
 [[nodiscard]] inline std::span<const NamedFrame> frames_inside(std::span<const NamedFrame> frames,
                                                                std::uintptr_t caller) noexcept {
   std::size_t end = frames.size();
@@ -49,8 +49,8 @@ struct BaselineFrames {
   bool without_library = false;
 };
 
-/// Converts `counted` to a baseline. Its elements are `CountedStack` or have its members; `named`
-/// must contain its stacks. Omits what the test framework allocated for assertions.
+/// Converts `counted` to a baseline. Elements of `counted` have the members of `CountedStack`;
+/// `named` must contain their stacks. Omits what the test framework allocated for assertions.
 template <class Counts>
 [[nodiscard]] Baseline baseline_of(const Counts& counted, const NamedStacks& named,
                                    const BaselineFrames& which) {

@@ -8,9 +8,9 @@
 
 namespace alloctap::testing {
 
-/// Holds a `Value` that was constructed under a `ReentrancyGuard`, and destroys it under such a
-/// guard. Without that guard, its frees would be counted as frees of unknown blocks, because its
-/// allocations were not recorded. Move-only. As thread-safe as `Value`.
+/// Constructs and destroys a `Value` under a `ReentrancyGuard`, so its allocations are not
+/// recorded. An unguarded destructor would count as frees of unknown blocks. Move-only. As
+/// thread-safe as `Value`.
 template <class Value>
 class Unrecorded {
  public:
