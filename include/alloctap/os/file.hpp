@@ -44,8 +44,8 @@ std::ptrdiff_t read_some(int descriptor, std::span<char> buffer) noexcept;
 /// Writes all of `text`, repeating partial writes. Returns 0 or the negated error.
 int write_all(int descriptor, std::string_view text) noexcept;
 
-/// As `write_all`, but a pipe or socket without a reader is an error only: its SIGPIPE does not
-/// arrive. Makes system calls beyond those of `write_all`, which filters may refuse.
+/// Writes as `write_all` does, but a pipe or socket without a reader raises no SIGPIPE, only an
+/// error. Makes more system calls than `write_all`, which seccomp filters may refuse.
 int write_all_without_signal(int descriptor, std::string_view text) noexcept;
 
 int rename_file(const char* from, const char* to) noexcept;

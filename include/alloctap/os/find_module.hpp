@@ -15,8 +15,8 @@ struct LoadedModule {
   std::uintptr_t unwind_tables = 0;
 };
 
-/// Returns the module that contains `address`; an empty one for code not loaded from a file, such
-/// as JIT code. Takes no lock and allocates nothing; may run inside malloc and inside a signal
+/// Returns the module that contains `address`; an empty module for code not loaded from a file,
+/// such as JIT code. Takes no lock and allocates nothing; may run inside malloc and inside a signal
 /// handler. The result is valid only while the module stays loaded, which the caller must ensure. A
 /// return address on the caller's stack keeps its module loaded. errno may change.
 LoadedModule find_module(std::uintptr_t address) noexcept;

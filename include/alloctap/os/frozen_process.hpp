@@ -1,4 +1,4 @@
-/// Stop-the-world for this process. If the system can copy the process, only the copy stays frozen.
+/// Stop-the-world for this process. Freezes only a copy of it if the system can copy processes.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace alloctap::os {
 
-/// State of a freeze.
+/// Result of stopping the threads, and of copying the process if the system can.
 struct FrozenState {
   /// Number of filled entries in `FreezeRequest::threads`.
   std::size_t threads = 0;
@@ -21,10 +21,10 @@ struct FrozenState {
 
 /// Arguments of `FrozenProcess::start`. They must stay valid until that call returns.
 struct FreezeRequest {
-  /// Runs while memory does not change. If the system copies the process, the body is the only
-  /// thread of the copy, and the original continues. Otherwise the body runs in the process itself,
-  /// with all other threads stopped. The body must not call malloc or take any lock that another
-  /// thread may hold. It must leave locks that the caller holds as they are.
+  /// Runs while memory does not change. If the system copies the process, the body runs as the only
+  /// thread of the copy, and the original process continues. Otherwise the body runs in the process
+  /// itself while all other threads are stopped. The body must not call malloc, take a lock that
+  /// another thread may hold, or release a lock that the caller holds.
   void (*body)(void* argument, const FrozenState& state) noexcept = nullptr;
   void* argument = nullptr;
   /// Scratch memory of at least `kFreezeStack` bytes, aligned to 16. The body may run on a copy of
@@ -36,9 +36,9 @@ struct FreezeRequest {
 
 inline constexpr std::size_t kFreezeStack = 256 * 1024;
 
-/// One freeze of the process. Takes no lock and does not allocate, but the system calls it makes
-/// may. The program's fork handlers do not run for a copy. The program's waits and SIGCHLD handlers
-/// do not see the copy's exit. Not thread-safe.
+/// Stops the process's threads once. Takes no lock and does not allocate, but system calls made by
+/// this class may. A copy does not run the program's fork handlers. The program's waits and SIGCHLD
+/// handlers do not see the copy's exit. Not thread-safe.
 class FrozenProcess {
  public:
   /// Stops all other threads and stores their registers in `request.threads`. Starts the body in a
@@ -63,7 +63,7 @@ class FrozenProcess {
 /// Returns true if this system runs the body in a copy of the process.
 [[nodiscard]] constexpr bool can_copy_process() noexcept;
 
-/// Returns true if freezing this process is safe.
+/// Returns true if `start` would not disturb the program, as a copy in a new PID namespace would.
 bool may_copy_process() noexcept;
 
 /// Maps zeroed pages as `map_pages` does, but shared with copies of the process.

@@ -6,12 +6,12 @@
 
 namespace alloctap::os {
 
-/// Stores the target of the symbolic link `path` in `buffer` and returns it. Returns "" if `path`
-/// is no link or the target does not fit. May run inside malloc and inside a signal handler.
+/// Stores the target of the symbolic link `path` in `buffer` and returns the target. Returns "" if
+/// `path` is no link or the target does not fit. May run inside malloc and inside a signal handler.
 [[nodiscard]] std::string_view read_link(const char* path, std::span<char> buffer) noexcept;
 
-/// Stores in `buffer` and returns the system's first name in the directory `path` that begins with
-/// `prefix`. Returns "" if no name does, or it does not fit. May allocate. Control plane.
+/// Finds, in the system's order, the first name with `prefix` in the directory `path`. Stores and
+/// returns it in `buffer`; "" if not found or too long. May allocate. Control plane.
 [[nodiscard]] std::string_view find_name(const char* path, std::string_view prefix,
                                          std::span<char> buffer) noexcept;
 

@@ -31,8 +31,8 @@ MallocHookVariables bionic_hook_variables() noexcept;
 /// programs. Control plane, because it calls the loader.
 void* oldest_glibc_symbol(const char* name) noexcept;
 
-/// Returns the path, as known to the loader, of the module that contains `address`; "" if unknown.
-/// Valid while the module is loaded. Control plane, because it calls the loader.
+/// Returns the loader's path of the module that contains `address`; "" if unknown. The path is
+/// valid while the module is loaded. Control plane, because it calls the loader.
 std::string_view module_path(const void* address) noexcept;
 
 /// Returns true if the executable is linked statically, so that the process started without a

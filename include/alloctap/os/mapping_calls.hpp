@@ -1,4 +1,4 @@
-/// mmap and related calls made without libc's functions, which a hook backend may replace.
+/// mmap and related calls made without libc's functions, because a hook backend may replace those.
 /// Arguments, results and errno are those of the libc functions. May run inside malloc.
 #pragma once
 

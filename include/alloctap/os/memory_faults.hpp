@@ -6,9 +6,9 @@
 namespace alloctap::os {
 
 /// Calls `listener` for each memory fault, after the listeners added earlier. If no listener
-/// returns kRetry, the handler from before the first listener runs; without one, the process ends
-/// with a core dump. Linux has only one handler per signal, so a handler that the program installs
-/// later replaces the tracker's. That handler may call `ask_fault_listeners`.
+/// returns kRetry, the handler from before the first listener runs; without such a handler, the
+/// process ends with a core dump. Linux has one handler per signal, so a handler that the program
+/// installs later replaces the tracker's, but may call `ask_fault_listeners`.
 ///
 /// Returns false if the system refuses, or if `kMaxFaultListeners` are registered. Adding a
 /// listener again has no effect. May run inside malloc. errno may change.

@@ -25,7 +25,7 @@ struct MemoryRegion {
   bool shared = false;
   /// True for reserved address space without memory.
   bool reserved = false;
-  /// True if the mapped file was removed or replaced since; `path` may then name another file.
+  /// True if the mapped file was since removed or replaced; `path` may then name another file.
   bool is_gone = false;
   std::string_view path;
 };
@@ -39,9 +39,9 @@ inline constexpr std::size_t kMemoryMapLine = 4096 + 128;
 template <class Visit>
 bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept;
 
-/// Visits regions as `visit_memory_map` does, but may run while all other threads are stopped,
-/// perhaps holding locks of system libraries. If reading file names needs such locks, the path of
-/// every mapped file is "?".
+/// Visits regions as `visit_memory_map` does, but may run while all other threads are stopped and
+/// may hold locks of system libraries. If reading file names takes such locks, the path of every
+/// mapped file is "?".
 template <class Visit>
 bool visit_nameless_memory_map(std::span<char> buffer, Visit&& visit) noexcept;
 
@@ -49,7 +49,7 @@ bool visit_nameless_memory_map(std::span<char> buffer, Visit&& visit) noexcept;
 bool may_hold_module(const MemoryRegion& region) noexcept;
 
 /// Copies readable memory at `address` to `buffer`. Returns the number of bytes copied. Does not
-/// fault if another thread unmaps the memory, or if it lies beyond the end of its file or device.
+/// fault if another thread unmaps the memory, or beyond the end of the mapped file or device.
 std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept;
 
 // Each system defines the constant `kPrivateMemoryIsPlain`. True if readable private anonymous

@@ -11,8 +11,8 @@ struct Protection {
   bool readable = false;
   bool writable = false;
   bool executable = false;
-  /// Enables branch target checks in these pages: BTI, or Control Flow Guard with its list of
-  /// targets unchanged. No effect if the processor or system does not check branch targets by page.
+  /// Enables branch target checks in these pages: BTI, or Control Flow Guard, whose list of valid
+  /// targets stays. No effect if the processor or system does not check branch targets by page.
   bool guarded = false;
 };
 
@@ -25,9 +25,9 @@ bool protect_pages(std::uintptr_t address, std::size_t bytes, Protection protect
 /// errno.
 bool may_write(std::uintptr_t address, std::size_t bytes) noexcept;
 
-/// Returns an error text on why memory could not be made executable: the system's error if
+/// Returns a text that explains why memory could not be made executable: the system's error if
 /// available, and likely causes. Call it on the thread on which `protect_pages` failed, directly
-/// after that. Control plane.
+/// after the failure. Control plane.
 std::string why_code_is_forbidden();
 
 }  // namespace alloctap::os

@@ -6,7 +6,7 @@
 
 namespace alloctap::os {
 
-/// A module whose first code has not run yet, or whose last code has run, and which is mapped.
+/// A mapped module, none of whose code has run yet, or all of whose code has run for the last time.
 struct ModuleNotice {
   enum class What : std::uint8_t { kLoaded, kUnloading };
 
@@ -30,9 +30,9 @@ class ModuleNotices {
   ModuleNotices(const ModuleNotices&) = delete;
   ModuleNotices& operator=(const ModuleNotices&) = delete;
 
-  /// Starts the notification. Returns 0 or the negated system error. Pins the listener's module,
-  /// because the loader would call into that module after its unload. Control plane: takes the
-  /// loader's locks, so the caller must hold no lock that a listener may need.
+  /// Starts the notification. Returns 0 or the negated system error. Pins the module that contains
+  /// the listener, because the loader would call the listener even after an unload. Control plane:
+  /// takes the loader's locks, so the caller must hold no lock that a listener may need.
   [[nodiscard]] int start() noexcept;
 
   /// Stops the notification and waits for a running call. Takes the loader's locks: control plane.

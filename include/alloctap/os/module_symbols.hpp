@@ -8,8 +8,8 @@ namespace alloctap::os {
 /// stub, which is the canonical address. Control plane, because it calls the loader.
 void* default_symbol(const char* name) noexcept;
 
-/// Returns the definition of `name` that the loaded module at `path` binds to; nullptr if undefined
-/// there or if the module is not loaded. Leaves no dlerror(3) text. Control plane.
+/// Returns the definition of `name` to which the module at `path` binds; nullptr if undefined or if
+/// the module is not loaded. Leaves no dlerror(3) text. Control plane.
 void* symbol_seen_by(const char* path, const char* name) noexcept;
 
 /// Permanently prevents unloading of the module that contains `code`. Does nothing for the main

@@ -15,10 +15,10 @@ struct MovedInstruction {
 };
 
 /// Registers unwind information for relocated instructions of one function. Exceptions then unwind
-/// from there as from the original addresses, but skip exception handlers of the function itself.
-/// The registration is permanent and uses `room`, zeroed memory that must stay. Returns true,
-/// without an effect, if the system needs no such information, or if the function has none because
-/// it is a leaf. Returns false, without an effect, if `room` is too small or the system refuses.
+/// from the relocated code as from the original code, but skip exception handlers of the function
+/// itself. The registration is permanent and uses `room`, zeroed memory that must stay. Returns
+/// true, without an effect, if the system needs no unwind information, or if the function is a leaf
+/// that has none. Returns false, without an effect, if `room` is too small or the system refuses.
 /// Control plane.
 bool describe_moved_code(std::span<const MovedInstruction> instructions,
                          std::span<std::byte> room) noexcept;

@@ -3,9 +3,9 @@
 
 namespace alloctap::os {
 
-/// Returns the next definition of `name` after the calling module in lookup order; nullptr if there
-/// is no other. Calls the loader, which takes its lock and may allocate. Control plane, or on a
-/// thread whose allocations the bootstrap arena serves.
+/// Returns the next definition of `name` after the calling module in lookup order; nullptr if no
+/// other exists. Calls the loader, which takes its lock and may allocate. Control plane; otherwise
+/// only if the bootstrap arena serves the thread's allocations.
 void* next_symbol(const char* name) noexcept;
 
 }  // namespace alloctap::os

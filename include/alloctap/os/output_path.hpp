@@ -1,4 +1,4 @@
-/// Paths of report files: which file a path means, and whether that file may be replaced.
+/// Paths of report files: the file that a path names, and whether a new file may replace that file.
 ///
 /// Control plane. Allocates nothing.
 #pragma once

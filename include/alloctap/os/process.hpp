@@ -11,7 +11,7 @@
 
 namespace alloctap::os {
 
-/// Stores the path of the running executable in `buffer` and returns it; "" if unknown.
+/// Stores the path of the running executable in `buffer` and returns the path; "" if unknown.
 std::string_view executable_path(std::span<char> buffer) noexcept;
 
 /// Stores the arguments, separated by '\0', in `buffer` and returns them, cut to its size.

@@ -41,8 +41,8 @@ concept PageReserve = requires(T reserve, const T& reserved, void* address, std:
   /// Makes prepared pages inaccessible and frees their memory; the contents are lost. Returns
   /// false, without an effect, if the system refuses.
   { reserve.close(address, bytes) } noexcept -> std::same_as<bool>;
-  /// Returns true if each open page is a separate mapping, counted by `AddressLimits::ranges`. The
-  /// result may change from false to true.
+  /// Returns true if each open page is a separate mapping, which counts against the limit
+  /// `AddressLimits::ranges`. The result may change from false to true.
   { reserved.splits_ranges() } noexcept -> std::same_as<bool>;
 };
 

@@ -22,7 +22,7 @@ struct StackBounds {
 StackBounds find_stack_bounds(std::uintptr_t address) noexcept;
 
 /// Returns the process's initial stack pointer; the highest address if unknown. All frames of the
-/// main thread are below that. Stacks of other threads may be above.
+/// main thread are below that address. Stacks of other threads may be above.
 std::uintptr_t initial_stack_pointer() noexcept;
 
 /// Returns true if a frame with the stack pointer `sp` is the process's initial frame, which unwind

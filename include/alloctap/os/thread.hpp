@@ -15,9 +15,9 @@ using ProcessId = std::int32_t;
 ThreadId current_thread_id() noexcept;
 ProcessId current_process_id() noexcept;
 
-/// Returns an address that identifies the calling thread. glibc and musl place it in the stack's
-/// mapping, above the outermost frame, except for the main thread. On Windows it lies on each
-/// stack, also of fibers; there the constant `kThreadPointerFollowsStack` is true.
+/// Returns an address that identifies the calling thread. glibc and musl place it in the mapping of
+/// the stack, above the outermost frame, except for the main thread. On Windows each stack has
+/// another such address, also of fibers; there the constant `kThreadPointerFollowsStack` is true.
 std::uintptr_t thread_pointer() noexcept;
 
 /// Returns an address at a fixed distance from each of the calling thread's `ThreadLocal` objects.

@@ -5,14 +5,14 @@
 
 namespace alloctap::os {
 
-/// Returns the address at which a thread that trapped at `place` continues; 0 if the trap is not
-/// the tracker's. Runs in a signal or exception handler, on any thread.
+/// Returns the address at which a thread that trapped at `place` continues; 0 if the tracker did
+/// not place the trap instruction. Runs in a signal or exception handler, on any thread.
 using ResumePlace = std::uintptr_t (*)(std::uintptr_t place) noexcept;
 
 /// Calls `resume` for each breakpoint and undefined instruction that a thread executes. All calls
-/// must pass an identical `resume`. If `resume` returns 0, the previous handler runs; without one,
-/// the process ends. The handler is permanent. If the program has replaced it, the next call
-/// installs it again in front of the program's handler.
+/// must pass an identical `resume`. If `resume` returns 0, the previous handler runs; without such
+/// a handler, the process ends. The tracker's handler is permanent. If the program has replaced it,
+/// the next call installs it again in front of the program's.
 ///
 /// Returns false if the system refuses. A thread that blocks SIGTRAP or SIGILL is killed by a trap.
 /// Control plane; calls must be serialized. errno may change.

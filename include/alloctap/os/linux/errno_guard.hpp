@@ -25,7 +25,7 @@ class ErrnoSlot {
 class ErrnoGuard {
  public:
   ErrnoGuard() noexcept : ErrnoGuard(ErrnoSlot::mine()) {}
-  /// Constructs from the calling thread's slot, which saves a call of the C library.
+  /// Constructs from the calling thread's slot, without the call to the C library that finds errno.
   explicit ErrnoGuard(ErrnoSlot mine) noexcept : place_(mine), saved_(mine.get()) {}
   ~ErrnoGuard() { place_.set(saved_); }
   ErrnoGuard(const ErrnoGuard&) = delete;

@@ -1,5 +1,5 @@
-/// File access by raw system calls: libc's wrappers are cancellation points, and malloc must be
-/// none.
+/// File access by raw system calls: libc's wrappers are cancellation points, but malloc must not be
+/// a cancellation point.
 #pragma once
 
 #include <fcntl.h>
@@ -65,7 +65,7 @@ inline std::ptrdiff_t read_some(int descriptor, std::span<char> buffer) noexcept
   return count < 0 ? -errno : count;
 }
 
-/// Blocks until `descriptor` is writable. The program may have made a shared one non-blocking.
+/// Blocks until `descriptor` is writable. The program may have made its open file non-blocking.
 inline void wait_until_writable(int descriptor) noexcept {
   pollfd request{.fd = descriptor, .events = POLLOUT, .revents = 0};
   ::syscall(SYS_ppoll, &request, 1, nullptr, nullptr, 0);
@@ -100,7 +100,7 @@ class PipeSignalBlock {
   PipeSignalBlock(const PipeSignalBlock&) = delete;
   PipeSignalBlock& operator=(const PipeSignalBlock&) = delete;
 
-  /// Notes that a write failed without a reader, so SIGPIPE is pending for this thread.
+  /// Stores that a write failed without a reader, so SIGPIPE is pending for this thread.
   void note_arrival() noexcept { has_arrived_ = true; }
 
  private:

@@ -1,6 +1,6 @@
-/// Process copies by ptrace(2) and clone(2). Because a thread cannot trace its own process, a
-/// helper process that shares the memory stops the threads, forks, and resumes them. The fork is a
-/// child of the program without an exit signal, so only waits with __WALL (wait(2)) see it.
+/// Process copies by ptrace(2) and clone(2). A thread cannot trace its own process, so a helper
+/// process that shares the memory stops the threads, forks, and resumes the threads. The copy is a
+/// child of the program without an exit signal: only waits with __WALL (wait(2)) see it.
 #pragma once
 
 #include <sched.h>
@@ -42,7 +42,7 @@ std::size_t count_threads() noexcept;
 /// Runs the body in the copy. Closes `has_all` when the original process may be resumed.
 [[noreturn]] void run_in_copy(CopyJob& job, const OpenedMemory& parent, File& has_all) noexcept;
 
-/// Forks the copy, with `flags` for clone(2). Returns when the copy has all memory, or has ended.
+/// Forks the copy, with `flags` for clone(2). Returns when the copy is complete or has ended.
 long fork_copy(CopyJob& job, unsigned long flags) noexcept;
 
 int stop_and_copy(void* argument) noexcept;
@@ -67,9 +67,9 @@ class LeaveToTrace {
 };
 
 /// Returns true if children of this thread would be in another PID namespace (unshare(2),
-/// setns(2)). The copy must not be the first process there: when it exits, the kernel ends the
-/// namespace, so the program could create no children. Returns true if the namespace's link is
-/// unreadable, as before its first process.
+/// setns(2)). The copy must not be the first process in it: when the copy exits, the kernel ends
+/// the namespace, so the program could create no children. Returns true if the namespace's link is
+/// unreadable, as before the namespace has its first process.
 bool has_namespace_for_children() noexcept;
 
 inline bool may_copy_process() noexcept { return !has_namespace_for_children(); }
@@ -86,14 +86,14 @@ inline bool ends_of_processes_go_unnoticed() noexcept {
 }
 
 /// Forks without a helper process, so other threads keep running. Used in qemu-user, which supports
-/// neither such a helper nor forks without an exit signal.
+/// neither a helper that shares memory nor forks without an exit signal.
 void copy_unstopped(CopyJob& job) noexcept;
 
 inline int FrozenProcess::start(const FreezeRequest& request) noexcept {
   const ErrnoGuard preserve_error;
   const TaskList tasks = TaskList::of_this_process();
   CopyJob job{.request = &request, .tasks = &tasks, .caller = current_thread_id()};
-  // Signals are blocked: the program's handlers must not run in the helper or copy, or delay this.
+  // Blocks signals: the program's handlers must not run in the helper or copy, or delay `start`.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);

@@ -1,5 +1,5 @@
-/// Malloc hook variables of glibc and bionic. glibc describes them in "Replacing malloc" of its
-/// manual up to 2.33. Since 2.34 (NEWS) only libc_malloc_debug uses them. First symbol versions:
+/// Malloc hook variables of glibc and bionic. The glibc manual up to 2.33 documents them in
+/// "Replacing malloc". Since 2.34 (NEWS) only libc_malloc_debug uses them. First symbol versions:
 /// shlib-versions in sysdeps. bionic: libc/malloc_hooks/README.md.
 #pragma once
 

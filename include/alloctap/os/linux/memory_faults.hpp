@@ -18,7 +18,7 @@ class FaultSignal {
  public:
   static bool take_over() noexcept;
 
-  /// Notes that another handler replaced ours. `take_over` can then reinstall ours.
+  /// Stores that another handler replaced ours. `take_over` can then reinstall ours.
   static void forget() noexcept { taken_.store(false); }
 
  private:

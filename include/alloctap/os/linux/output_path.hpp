@@ -38,8 +38,8 @@ class FollowedPath {
 /// or a file below /proc. Returns false for a directory.
 [[nodiscard]] bool is_written_through(const char* path) noexcept;
 
-/// Opens the file at `path` for appending, as open_for_appending does. If `path` means a writable
-/// descriptor of this process, duplicates that, so both share a file position.
+/// Opens the file at `path` for appending, as open_for_appending does. If `path` names a writable
+/// descriptor of this process, duplicates the descriptor, so both share a file position.
 File open_through(const char* path, int& error) noexcept;
 
 /// Creates `path` for writing, with the permissions of the file at `model` if that file exists.

@@ -20,7 +20,7 @@ namespace alloctap::os {
 
 #if defined(__GLIBC__)
 
-/// Returns that of two addresses whose module comes first in lookup order.
+/// Returns the address, of the two, whose module comes first in lookup order.
 inline void* in_first_module(void* one, void* other) noexcept {
   struct Search {
     void* const addresses[2];

@@ -37,8 +37,8 @@ class ReservedPages {
     return !splits_ranges() || permit(address, bytes);
   }
 
-  /// Uses a PROT_NONE mapping for pages locked in memory (mlockall), because they cannot have
-  /// markers. One mmap replaces the two calls mprotect and madvise.
+  /// Uses a PROT_NONE mapping for pages locked in memory (mlockall), because markers cannot be set
+  /// on locked pages. One mmap replaces the two calls mprotect and madvise.
   bool close(void* address, std::size_t bytes) noexcept;
 
   [[nodiscard]] bool splits_ranges() const noexcept {
@@ -51,7 +51,7 @@ class ReservedPages {
   static constexpr int kRemove = 103;
 
   /// Returns true if markers work on the page `page`. Emulators (qemu-user) may report success
-  /// without an effect, so the kernel's write to the page must fail as well.
+  /// without an effect. So also tests that the kernel cannot write to the page.
   bool try_marker(std::size_t page) noexcept;
 
   static std::byte* map_inaccessible(void* address, std::size_t bytes, int fixed) noexcept;

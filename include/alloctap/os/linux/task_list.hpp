@@ -16,9 +16,9 @@
 
 namespace alloctap::os {
 
-/// Lists the threads of the process that created this object. Another process that shares its
-/// descriptors may use it as well. If /proc belongs to another PID namespace, as after `unshare
-/// --pid`, thread ids are translated. Allocates nothing; not thread-safe.
+/// Lists the threads of the process that created this object. A process that shares its descriptors
+/// may use the object as well. If /proc belongs to another PID namespace, as after `unshare --pid`,
+/// thread ids are translated. Allocates nothing; not thread-safe.
 class TaskList {
  public:
   /// Returns the list of this process's threads; unreadable if /proc is not mounted.
@@ -33,8 +33,8 @@ class TaskList {
     });
   }
 
-  /// Returns the thread's state letter (proc(5)): 'R', 'S', 'D', 'Z', ...; '\0' if it does not
-  /// exist.
+  /// Returns the thread's state letter (proc(5)): 'R', 'S', 'D', 'Z', ...; '\0' for a missing
+  /// thread.
   [[nodiscard]] char state(ThreadId id) const noexcept;
 
  private:

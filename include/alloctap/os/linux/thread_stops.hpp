@@ -21,7 +21,7 @@
 
 namespace alloctap::os {
 
-/// Stops the threads of another process, which may share this one's memory.
+/// Stops the threads of another process, which may share memory with the calling process.
 class ThreadStops {
  public:
   /// Stops the threads in `tasks`, except `left_out`. `tasks` must outlive this object.
@@ -42,7 +42,7 @@ class ThreadStops {
  private:
   using Registers = user_regs_struct;
 
-  /// The last of `values` holds the number of a signal whose delivery was intercepted by the stop.
+  /// The last of `values` is reserved for the number of a signal that the stop intercepted.
   static constexpr std::size_t kMaxWords = std::tuple_size_v<decltype(ThreadRegisters::values)> - 1;
 #if defined(__x86_64__)
   static constexpr int kVectorRegisters = NT_X86_XSTATE;
@@ -73,8 +73,8 @@ class ThreadStops {
   }
 
 #if defined(__x86_64__)
-  /// Returns true if the thread is in a system call. Vector registers are then dead, because the
-  /// system call was made in a function call, which clobbers them (System V ABI for x86-64, 3.2.1).
+  /// Returns true if the thread is in a system call. Its vector registers are then dead: a function
+  /// made the system call, and function calls clobber them (System V ABI for x86-64, 3.2.1).
   static bool is_in_call(const Registers& registers) noexcept {
     return static_cast<long>(registers.orig_rax) >= 0;
   }
@@ -97,7 +97,7 @@ class ThreadStops {
   }
 
   /// Has the kernel restart a system call that would fail with EINTR merely because of the stop
-  /// (signal(7)), unless a signal is pending. So the program does not notice the stop.
+  /// (signal(7)), so that the program does not notice. Does nothing if a signal is pending.
   static void begin_call_again(ThreadId task, Registers& registers, iovec& general) noexcept {
     constexpr long kBeginAgainWithoutHandler = 514;
     constexpr long kCalls[] = {SYS_epoll_wait,
@@ -120,7 +120,7 @@ class ThreadStops {
     static_cast<void>(::ptrace(PTRACE_SETREGSET, task, NT_PRSTATUS, &general));
   }
 #else
-  /// Returns false, because the registers do not show it.
+  /// Returns false, because the registers do not show whether the thread is in a system call.
   static bool is_in_call(const Registers&) noexcept { return false; }
 
   /// Copies the registers. The kernel has them in DWARF order.

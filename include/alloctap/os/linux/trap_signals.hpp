@@ -19,7 +19,7 @@ class TrapSignal {
 
   bool take_over(void (*handler)(int, siginfo_t*, void*)) noexcept;
 
-  /// Passes the signal to the previous handler; if it came back from there, ends the process.
+  /// Passes the signal to the previous handler; if `comes_back`, ends the process instead.
   void pass_on(siginfo_t* info, void* context, bool comes_back) const noexcept;
 
  private:
@@ -33,9 +33,9 @@ inline constinit TrapSignal breakpoint_signal{SIGTRAP};
 inline constinit TrapSignal undefined_instruction_signal{SIGILL};
 inline constinit std::atomic<ResumePlace> resume_place{nullptr};
 
-/// A trap that was passed on, and the frame address of our handler at that time. If another handler
-/// passes it back, the context is equal and our frame is deeper. A new trap at an equal stack depth
-/// has an equal frame.
+/// A trap that was passed to the previous handler, and the frame address of our handler then. If
+/// the previous handler passes the trap back, the context is equal and our frame is deeper. A new
+/// trap at an equal stack depth has an equal frame.
 struct PassedTrap {
   const void* context = nullptr;
   const void* frame = nullptr;

@@ -1,6 +1,6 @@
-/// Copies memory that fork omits: MADV_DONTFORK omits pages, as some drivers do, too;
-/// MADV_WIPEONFORK zeroes them (madvise(2)). /proc/PID/maps does not show either flag.
-/// /proc/PID/smaps does, but visits every page while the process is stopped.
+/// Copies memory that fork omits. MADV_DONTFORK omits pages, as some drivers do; MADV_WIPEONFORK
+/// zeroes pages (madvise(2)). /proc/PID/maps does not show either flag. /proc/PID/smaps does, but
+/// the kernel then visits every page while the process is stopped.
 #pragma once
 
 #include <sys/mman.h>
@@ -52,7 +52,7 @@ class UnforkedMemory {
     return !region.shared && (region.path.empty() || region.path.front() == '[');
   }
 
-  /// Returns true if the region is skipped: unreadable, and not plain or too large to be in use.
+  /// Returns true to skip a region: unreadable, and shared, mapped from a file, or very large.
   static bool is_out_of_reach(const MemoryRegion& region) noexcept {
     return !region.readable && (!is_plain(region) || region.end - region.start > kMaxListed);
   }

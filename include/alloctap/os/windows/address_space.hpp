@@ -36,8 +36,8 @@ inline AddressSpan find_allocation(const void* address) noexcept {
   return {start, reinterpret_cast<std::uintptr_t>(end) - start};
 }
 
-/// Returns the pages that VirtualFree frees: those that contain any of the bytes; if `bytes` is 0,
-/// the allocation from `address` on.
+/// Returns the pages that VirtualFree frees: all pages that contain one of the bytes, or, if
+/// `bytes` is 0, the pages from `address` to the end of the allocation.
 inline AddressSpan find_freed_pages(const void* address, std::size_t bytes) noexcept {
   const std::uintptr_t mask = page_size() - 1;
   const auto place = reinterpret_cast<std::uintptr_t>(address);

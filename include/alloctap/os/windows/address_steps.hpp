@@ -11,8 +11,8 @@
 
 namespace alloctap::os {
 
-/// The 64 KiB steps reserved by this class, each a separate allocation. Steps beyond `kMaxCount`
-/// are not remembered, so pages can be committed in them only once.
+/// The 64 KiB steps reserved by this class, each a separate allocation. The class remembers
+/// `kMaxCount` steps; in any other step, pages can be committed only once.
 class AddressSteps {
  public:
   static constexpr std::uintptr_t kBytes = std::uintptr_t{64} << 10;
@@ -22,8 +22,8 @@ class AddressSteps {
   /// Returns true if this class reserved the step.
   static bool knows(std::uintptr_t step) noexcept { return find(step) != nullptr; }
 
-  /// Makes `[start, end)`, pages of one step, readable and writable. Returns false if any of these
-  /// pages is in use, or if other code allocated the step.
+  /// Makes `[start, end)`, pages of one step, readable and writable. Returns false if any page of
+  /// the range is in use, or if other code allocated the step.
   static bool commit(std::uintptr_t start, std::uintptr_t end) noexcept {
     const std::uintptr_t step = step_of(start);
     void* const place = reinterpret_cast<void*>(step);

@@ -46,7 +46,7 @@ class ArgumentSplitter {
     }
   }
 
-  /// Two backslashes before a quote mean one. If a single one is left, the quote is literal.
+  /// Writes a backslash for every two before a quote. An odd backslash makes the quote literal.
   void write_backslashes() noexcept {
     const std::size_t count = std::min(line_.find_first_not_of(L'\\'), line_.size());
     line_.remove_prefix(count);

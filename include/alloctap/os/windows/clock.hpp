@@ -18,7 +18,7 @@ inline std::int64_t monotonic_ns() noexcept {
   return seconds * kSecond + rest * kSecond / frequency.QuadPart;
 }
 
-/// The counter needs no system call. GetTickCount64 is cheaper, but has another time base.
+/// Its counter needs no system call. GetTickCount64 is cheaper, but has another time base.
 inline std::int64_t coarse_monotonic_ns() noexcept { return monotonic_ns(); }
 
 /// Resolution: the system clock's interval, some milliseconds.

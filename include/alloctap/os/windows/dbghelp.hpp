@@ -1,6 +1,6 @@
-/// DbgHelp ("Debug Help Library"), loaded at first use, because a program may ship a newer version
-/// and does not need it before names are requested. Windows' version reads PDB files. Wine's
-/// version also reads DWARF up to version 4.
+/// DbgHelp ("Debug Help Library"), loaded when names are first requested, because a program may
+/// load its own newer version until then. Windows' version reads PDB files. Wine's version also
+/// reads DWARF up to version 4.
 #pragma once
 
 #include "alloctap/os/windows/api.hpp"

@@ -37,7 +37,7 @@ class DumpKey {
 
   /// Starts the thread and blocks until the key is registered. Returns 0 or the negated system
   /// error, which `DumpKeyProblem` formats: `-EEXIST` if another program or thread has the key,
-  /// `-EINVAL` if it is not `valid()`, `-EBUSY` if this object is started. Must not be called
+  /// `-EINVAL` if `key` is not `valid()`, `-EBUSY` if this object is started. Must not be called
   /// inside DllMain, because no thread can begin during DllMain.
   [[nodiscard]] int start(HotKey key, Function function) noexcept {
     if (thread_.running()) return -EBUSY;

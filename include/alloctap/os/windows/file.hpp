@@ -89,7 +89,7 @@ inline int write_all(int descriptor, std::string_view text) noexcept {
   return 0;
 }
 
-/// Windows has no such signal.
+/// Writes as `write_all` does, because Windows has no SIGPIPE.
 inline int write_all_without_signal(int descriptor, std::string_view text) noexcept {
   return write_all(descriptor, text);
 }

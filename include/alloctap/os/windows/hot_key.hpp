@@ -15,7 +15,7 @@ struct HotKey {
   UINT key = 0;
 
   /// Returns true if the key code exists and is combined with Alt, Control or Windows. Keys without
-  /// one of them are needed to type text.
+  /// such a modifier are needed to type text.
   [[nodiscard]] constexpr bool valid() const noexcept {
     constexpr UINT kNotForText = MOD_ALT | MOD_CONTROL | MOD_WIN;
     constexpr UINT kLast = 0xFE;

@@ -19,7 +19,7 @@ struct LoaderModule {
 
 /// Calls `visit(const LoaderModule&)` for each module in load order. Holds the loader lock, so no
 /// module is unloaded meanwhile. `visit` must not call the loader or malloc, or wait for a thread
-/// that may do either. Returns false if this version of Windows does not provide its list. Control
+/// that may call them. Returns false if this version of Windows does not provide the list. Control
 /// plane.
 template <class Visit>
 bool visit_loader_modules(Visit&& visit) noexcept {

@@ -45,7 +45,7 @@ inline DrivePath find_drive(std::wstring_view path) noexcept {
   return {.path = path};
 }
 
-/// Stores in `buffer` and returns the path of the file mapped at `address`; "" if none is.
+/// Stores in `buffer` and returns the path of the file mapped at `address`; "" for other memory.
 inline std::string_view mapped_file(const void* address, std::span<char> buffer) noexcept {
   // Longer paths are not reported.
   std::array<wchar_t, 1024> system;

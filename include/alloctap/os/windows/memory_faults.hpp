@@ -1,5 +1,5 @@
 /// Memory faults by vectored exception handlers, which run before the frame-based handlers of a
-/// thread. Several can be registered.
+/// thread. Several vectored handlers can be registered.
 #pragma once
 
 #include <atomic>

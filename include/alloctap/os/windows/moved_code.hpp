@@ -10,7 +10,7 @@
 
 namespace alloctap::os {
 
-/// The prologue in UNWIND_INFO: its operations, the last one first, in one or more slots each.
+/// The prologue in UNWIND_INFO: its operations in reverse order, each in one or more slots.
 struct PrologueSlots {
   static constexpr std::size_t kMaxCount = 255;
 
@@ -27,9 +27,10 @@ inline std::size_t slots_of_operation(const std::array<std::uint8_t, 2>& slot) n
   return is_far_allocation ? 3 : operation < kSlots.size() ? kSlots[operation] : 1;
 }
 
-/// Writes to `room` an UNWIND_INFO for relocated instructions that were `executed` bytes after the
-/// start of the function, whose own is `info`. The result has the prologue operations executed by
-/// then, and an empty prologue. Returns the number of bytes written; 0 if they do not fit.
+/// Writes to `room` an UNWIND_INFO for instructions relocated from `executed` bytes after the start
+/// of a function, which has the UNWIND_INFO `info`. The result has the prologue operations before
+/// these instructions, and an empty prologue. Returns the number of bytes written; 0 if they do not
+/// fit.
 inline std::size_t write_executed_part(const std::uint8_t* info, std::uintptr_t executed,
                                        std::span<std::byte> room) noexcept {
   PrologueSlots all;
@@ -60,8 +61,8 @@ inline bool describe_moved_code(std::span<const MovedInstruction> instructions,
   const auto* const info = reinterpret_cast<const std::uint8_t*>(base + function->UnwindData);
   constexpr unsigned kIsPart = 4 << 3;
   if ((info[0] & kIsPart) != 0) return false;
-  // All addresses in the table are offsets from a common base, which must not be above any of them.
-  // The offsets must be even, because odd ones have another meaning.
+  // All addresses in the table are offsets from a common base, which must not be above any address.
+  // The offset of unwind data must be even: odd offsets refer to another table entry.
   const std::uintptr_t origin = instructions.front().to & ~std::uintptr_t{15};
   auto* const table = reinterpret_cast<RUNTIME_FUNCTION*>(room.data());
   std::size_t used = instructions.size() * sizeof(RUNTIME_FUNCTION);

@@ -12,8 +12,8 @@
 
 namespace alloctap::os {
 
-/// A function to run if a call does not return. Runs while the exception unwinds, on the calling
-/// thread, innermost call first. The stack's contents are still valid.
+/// A function to run if an exception unwinds a call. Runs on the calling thread, innermost call
+/// first, while the exception unwinds. The stack's contents are still valid.
 struct CallCleanup {
   void (*run)(CallCleanup& self) noexcept = nullptr;
 };

@@ -109,7 +109,7 @@ inline LibrarySymbols::LibrarySymbols(std::string_view path, std::uintptr_t star
   IMAGEHLP_MODULEW64 info{};
   info.SizeOfStruct = sizeof info;
   const bool known = library.module_info(DbgHelp::session(), place, &info) != 0;
-  // Rejects exports: DbgHelp would report the nearest one below an address as its function.
+  // Rejects exports: to any address, DbgHelp would assign the nearest export below as its function.
   if (known && info.SymType != SymNone && info.SymType != SymExport) {
     module_ = place;
   } else {

@@ -76,7 +76,7 @@ class ThreadLocal {
   static constexpr std::uint32_t kUnknown = 0;
   static constexpr std::uint32_t kNone = 1;
 
-  /// Allocates the words. If two threads do so at once, the slower one's words are lost, once.
+  /// Allocates the words. If two threads allocate at once, the slower thread's words stay unused.
   ALLOCTAP_NOINLINE static std::uint32_t claim() noexcept {
     const std::uint32_t place = claim_thread_words((sizeof(T) + sizeof(void*) - 1) / sizeof(void*));
     std::uint32_t offset = kUnknown;

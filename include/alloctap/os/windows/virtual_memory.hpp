@@ -1,5 +1,5 @@
 /// Pages by VirtualAlloc, which reserves addresses in 64 KiB units and releases a reservation only
-/// as a whole. Freed parts are decommitted; addresses are released once all parts are.
+/// as a whole. Freed parts are decommitted; once all parts are decommitted, addresses are released.
 #pragma once
 
 #include <algorithm>

@@ -73,7 +73,7 @@ ALLOCTAP_INLINE int stop_and_copy(void* argument) noexcept {
   job.state = {.threads = stops.count(), .unseen = stops.unseen()};
   job.copy = fork_copy(job, CLONE_PARENT);
   stops.release();
-  // Returns to end this process, so that no AddressSanitizer poison stays around the frame.
+  // Returns, to end this process: so AddressSanitizer unpoisons the memory around the frame.
   return 0;
 }
 

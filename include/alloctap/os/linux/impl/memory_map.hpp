@@ -62,7 +62,7 @@ ALLOCTAP_INLINE std::size_t copy_memory(std::uintptr_t address,
   const long copied =
       ::syscall(SYS_process_vm_readv, ::syscall(SYS_gettid), &to, 1UL, &from, 1UL, 0UL);
   if (copied > 0) return static_cast<std::size_t>(copied);
-  // Not by process_vm_readv, which may be forbidden. /proc/self/mem also reads protected pages.
+  // process_vm_readv may be forbidden. /proc/self/mem also reads protected pages.
   int error = 0;
   const File memory = open_for_reading(OwnProcPath("mem").text(), error);
   ssize_t count = 0;

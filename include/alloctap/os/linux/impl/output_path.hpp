@@ -69,7 +69,7 @@ ALLOCTAP_INLINE bool is_written_through(const char* path) noexcept {
   return !S_ISREG(status.st_mode) || is_in_procfs(path);
 }
 
-/// Returns the writable descriptor of this process that `path` means; -1 if it means another file.
+/// Returns the writable descriptor of this process that `path` names; -1 for another file.
 ALLOCTAP_INLINE int own_descriptor(const char* path) noexcept {
   const char* const slash = std::strrchr(path, '/');
   const std::string_view name(slash == nullptr ? path : slash + 1);

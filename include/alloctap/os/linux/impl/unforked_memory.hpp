@@ -47,7 +47,7 @@ ALLOCTAP_INLINE void UnforkedMemory::fetch() noexcept {
 
 ALLOCTAP_INLINE bool UnforkedMemory::has_page(int page_map, const MemoryRegion& region) noexcept {
   if (const auto known = has_found_page(page_map, region.start, region.end)) return *known;
-  // Kernels before 6.7 are searched page by page. To save time, larger mappings count as forked.
+  // Before Linux 6.7, searches page by page. To save time, assumes that large mappings were forked.
   const std::size_t step = 1024 * page_size();
   bool found = region.end - region.start > kMaxListed;
   for (std::uintptr_t at = region.start; at < region.end && !found;) {
