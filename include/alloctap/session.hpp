@@ -19,7 +19,8 @@ class [[nodiscard]] Session {
   }
   ~Session() { end(); }
 
-  /// Stops recording now; inside a dump's output, when the dump has ended. Later calls do nothing.
+  /// Stops recording now; if called by a dump's output, when the dump has ended. Later calls do
+  /// nothing.
   void end() noexcept {
     if (auto* stop = std::exchange(stop_, nullptr); stop != nullptr) stop();
   }

@@ -70,9 +70,9 @@ class Tracker {
   [[nodiscard]] static Result<Snapshot> snapshot(SnapshotOptions options = {});
 
   /// Returns the memory that `work()` leaves allocated: the difference of snapshots after and
-  /// before it. Includes other threads, which run meanwhile. Call it between idle moments, such as
-  /// before loading and after unloading a level. `sort_by_growth` then sorts what grew. Passes
-  /// exceptions of `work` on.
+  /// before `work()`. Includes other threads, which run meanwhile. `work` should begin and end
+  /// while the program is idle, such as before loading and after unloading a level.
+  /// `sort_by_growth` then sorts the stacks that grew. Passes exceptions of `work` on.
   template <class Work, class Diff = SnapshotDiff>
   [[nodiscard]] static Result<Diff> growth_over(Work&& work) {
     auto call = [&work] { std::forward<Work>(work)(); };
@@ -149,7 +149,7 @@ class Tracker {
   /// Adds the current live bytes to the timeline of snapshots, which keeps about a thousand points,
   /// denser for recent times. Call it once per frame or from a timer. Does not stop other threads,
   /// so an event in progress may be counted in only some numbers of the point. Exception: with a
-  /// queue that delivers events late, it stops them for microseconds. Does nothing without a
+  /// queue that delivers events late, stops other threads for microseconds. Does nothing without a
   /// session, or while another thread starts, stops or dumps.
   static void add_timeline_point() noexcept;
 

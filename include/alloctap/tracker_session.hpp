@@ -66,8 +66,8 @@ class TrackerSession {
   }
 
   /// Publishes to every module the function tables of annotate.h that this tracker implements. The
-  /// caller must not hold the control lock: another thread may wait for it and hold the loader's
-  /// lock.
+  /// caller must not hold the control lock: another thread may hold the loader's lock while it
+  /// waits for the control lock.
   static void offer_annotations() noexcept {
     alloctap_slots slots{};
     slots.sessions = &alloctap_sessions;
