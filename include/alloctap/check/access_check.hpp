@@ -19,15 +19,15 @@ struct AccessFault {
   BlockPool::Number block = BlockPool::kNone;
 };
 
-/// Checks memory accesses against the tracked blocks and logs faults. A program may use `expand`
-/// bytes more of each block than it requested. Thread-safe; runs inside malloc.
+/// Checks memory accesses against the tracked blocks and logs faults. `expand` is the number of
+/// bytes behind each block that the program may use too. Thread-safe; runs inside malloc.
 class AccessCheck {
  public:
   AccessCheck(CheckedBlocks& blocks, BlockFaults& faults, std::size_t expand) noexcept
       : blocks_(blocks), faults_(faults), expand_(expand) {}
 
   /// Returns nullopt if the range lies within one live block or touches no known block. Reports
-  /// accesses to freed blocks only while the block is quarantined. Later its memory may be reused.
+  /// accesses to freed blocks only in quarantine. Later the block's memory may be reused.
   [[nodiscard]] std::optional<AccessFault> find_fault(const MemoryAccess& access) noexcept {
     if (access.bytes == 0) return std::nullopt;
     const std::uintptr_t end = access.address + access.bytes;
@@ -47,7 +47,7 @@ class AccessCheck {
   }
 
   /// Returns the bytes from `pointer` to the end of the block that contains it. Returns `SIZE_MAX`
-  /// if no block contains it, and 0 in a red zone.
+  /// if no block contains `pointer`, and 0 if `pointer` lies in a red zone.
   [[nodiscard]] std::size_t room_at(const void* pointer) noexcept {
     const Number number = blocks_.around(pointer);
     if (number == BlockPool::kNone || !is_ours(number)) return SIZE_MAX;
@@ -83,7 +83,7 @@ class AccessCheck {
     return is_live(number) || blocks_[number].kept.load(std::memory_order_relaxed);
   }
 
-  /// Returns a fault if the range begins outside all blocks but ends in a live one.
+  /// Returns a fault if the range begins outside all blocks but ends in a live block.
   std::optional<AccessFault> find_block_ahead(const MemoryAccess& access,
                                               std::uintptr_t end) noexcept {
     const Number number = blocks_.first_between(access.address, end);

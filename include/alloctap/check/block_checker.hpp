@@ -26,7 +26,7 @@
 namespace alloctap {
 
 /// Implements the functions of `CheckingSink` for a tracker. Callers pass the stack, thread and
-/// time of the call (`BlockCall`). They report the faults that the functions add to `found`.
+/// time of the call (`BlockCall`). Callers report the faults that the functions add to `found`.
 /// Thread-safe; runs inside malloc, within a `RecordingScope`. Only `sweep` needs a stopped world.
 /// Constant-initialized, never destroyed.
 template <CheckPolicy Policy>
@@ -50,7 +50,7 @@ class BlockChecker {
     return settings().guard_pages != 0 && guards_.contains(address);
   }
 
-  /// Plans a block beside a guard page. The result has a null `place` if no such page is available.
+  /// Plans a block beside a guard page. `place` is null if the pool or the budget is exhausted.
   [[nodiscard]] BlockPlan place(const AllocationRequest& wanted, std::uint32_t hint) noexcept {
     return guards_.place(settings(), wanted, blocks_.pool(), hint);
   }
@@ -115,8 +115,8 @@ class BlockChecker {
     return plan;
   }
 
-  /// Quarantines a block that `release` ended, or returns it to the guard-page pool. Returns true
-  /// if it did neither, so that the caller must free the block at the allocator.
+  /// Quarantines a block that `release` marked as freed, or returns the block to the guard-page
+  /// pool. Returns true if it did neither; the caller must then free the block.
   [[nodiscard]] bool retire(const ReleasePlan& plan, std::uint32_t hint) noexcept {
     CheckedBlock& block = blocks_[plan.number];
     if (block.guarded) {
@@ -136,8 +136,8 @@ class BlockChecker {
   /// Returns whether the quarantine exceeds its limits, so that the caller must call `evict`.
   [[nodiscard]] bool is_overfull() const noexcept { return kept_.is_overfull(); }
 
-  /// Removes the oldest block from the quarantine and sets `plan` to free it. Returns false if the
-  /// quarantine is within its limits.
+  /// Removes the oldest block from the quarantine and sets `plan` to free that block. Returns false
+  /// if the quarantine is within its limits.
   [[nodiscard]] bool evict(ReleasePlan& plan, const BlockCall& call, FoundMisuses& found) noexcept {
     const std::lock_guard hold(lock_);
     if (!is_overfull()) return false;
@@ -185,12 +185,12 @@ class BlockChecker {
   /// Returns a checker for memory accesses. The checker must not outlive this object.
   [[nodiscard]] AccessCheck accesses() noexcept { return {blocks_, faults_, settings().expand}; }
 
-  /// Registers `pointer` as a valid block that is not checked, so that its free is no fault.
+  /// Registers `pointer` as a valid unchecked block, whose free is not reported.
   void register_unchecked_block(const void* pointer) noexcept {
     if (settings().blocks) blocks_.register_unchecked_block(pointer);
   }
 
-  /// Unregisters `pointer`. Returns false if blocks are checked and `pointer` was not registered.
+  /// Unregisters `pointer`. Returns false if blocks are checked but `pointer` was not registered.
   [[nodiscard]] bool forget_unchecked(const void* pointer) noexcept {
     return !settings().blocks || blocks_.take_unchecked(pointer);
   }
@@ -206,7 +206,7 @@ class BlockChecker {
     ChangedPages(settings(), blocks_, guards_).note(address, bytes, change);
   }
 
-  /// Calls `HeapEnd::end_next` under the quarantine's lock.
+  /// Calls `HeapEnd::end_next` while holding the quarantine's lock.
   [[nodiscard]] void* end_next(const DeallocationEvent& gone, Number& cursor, const BlockCall& call,
                                FoundMisuses& found) noexcept {
     const std::lock_guard hold(lock_);
@@ -214,7 +214,7 @@ class BlockChecker {
         .end_next(gone, cursor, call, found);
   }
 
-  /// Returns how to free a block that the tracker itself frees. No checks, no history.
+  /// Returns how to free a block that the tracker itself frees. Checks and records nothing.
   [[nodiscard]] ReleasePlan release_unchecked(const void* pointer) noexcept {
     if (!is_checked(pointer)) return {};
     if (guards(pointer)) return release_placed(pointer);
@@ -233,8 +233,8 @@ class BlockChecker {
     BlockSweep(settings(), faults_, call, found).look_at(blocks_, kept_);
   }
 
-  /// Returns the history of the block around an address, or nearest to it in the guard-page pool.
-  /// Its `known` is false if no block was found.
+  /// Returns the history of the block that contains `pointer` or, in the guard-page pool, is
+  /// nearest to `pointer`. `known` of the result is false if no block was found.
   [[nodiscard]] BlockHistory story_around(const void* pointer) noexcept {
     if (!guards(pointer)) return blocks_.story_around(pointer);
     const Number number = guards_.nearest(pointer, blocks_.pool());
@@ -283,8 +283,8 @@ class BlockChecker {
     return {.action = ReleasePlan::Action::kRefuse};
   }
 
-  /// Returns the fault of a pointer where no live block begins; `story` is that of the block
-  /// around.
+  /// Returns the fault of a pointer at which no live block begins. `story` is the history of the
+  /// block that contains the pointer.
   [[nodiscard]] std::optional<MisuseKind> find_pointer_fault(
       const void* pointer, const BlockHistory& story) const noexcept {
     if (story.known && !story.freed) return MisuseKind::kInteriorPointer;

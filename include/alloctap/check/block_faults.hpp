@@ -13,9 +13,9 @@
 
 namespace alloctap {
 
-/// Detects faults of blocks and logs them with the call `call` that found them. A `call` without a
-/// stack means a sweep. Logging functions return what `MisuseLog::add` returns. Thread-safe; runs
-/// inside malloc. Constant-initialized, never destroyed.
+/// Detects faults of blocks and logs each fault with `call`, the program's call that revealed the
+/// fault. A `call` without a stack means a `BlockSweep`. Logging functions return the result of
+/// `MisuseLog::add`. Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 class BlockFaults {
  public:
   [[nodiscard]] const MisuseLog& log() const noexcept { return log_; }
@@ -30,11 +30,11 @@ class BlockFaults {
   const Misuse* add_refused(const os::MemoryFault& fault, const BlockCall& call,
                             const BlockHistory& story) noexcept;
 
-  /// Logs a query (`function`, as malloc_usable_size) for an address where no live block begins.
+  /// Logs a size query (`function`) that got an address at which no live block begins.
   const Misuse* add_question(MisuseKind kind, const void* pointer, std::string_view function,
                              const BlockCall& call, const BlockHistory& story) noexcept;
 
-  /// Logs an invalid read or write; `source` is the source address of a copy.
+  /// Logs an invalid read or write; `source` is the source address if the access is a copy.
   const Misuse* add_access(MisuseKind kind, const MemoryAccess& access, const BlockCall& call,
                            const BlockHistory& story, std::uintptr_t source = 0) noexcept;
 
@@ -42,8 +42,8 @@ class BlockFaults {
   void check_kind(const DeallocationEvent& gone, const BlockCall& call, const BlockHistory& story,
                   FoundMisuses& found) noexcept;
 
-  /// Logs overwritten red zones of a block that is live or being freed. Returns false if all are
-  /// intact.
+  /// Logs overwritten red zones of a block that is live or being freed. Returns false if all red
+  /// zones are intact.
   bool check_guards(const CheckSettings& settings, const CheckedBlock& block,
                     const DeallocationEvent& gone, const BlockCall& call,
                     FoundMisuses& found) noexcept;
@@ -64,7 +64,7 @@ class BlockFaults {
   static Misuse make(MisuseKind kind, const DeallocationEvent& gone, const BlockCall& call,
                      const BlockHistory& story) noexcept;
 
-  /// Not inlined, because a `Misuse` is the largest object on the stack of a free.
+  /// Not inlined, because a `Misuse` would be the largest object in the stack frame of a free.
   void add_changes(MisuseKind kind, const ChangedBytes& changed, const DeallocationEvent& gone,
                    const BlockCall& call, const BlockHistory& story, FoundMisuses& found) noexcept;
 

@@ -23,15 +23,15 @@ namespace alloctap {
 /// Pure functions of settings and records; they run inside malloc.
 class BlockLayout {
  public:
-  /// Returns whether size and alignment can be padded without overflow. An impossible request is
-  /// passed to the allocator unchanged. The allocator refuses it or returns a smaller block,
-  /// because libstdc++ rounds such a size up to 0.
+  /// Returns whether size and alignment can be padded without overflow. A request that overflows is
+  /// passed to the allocator unchanged. The allocator refuses the request or returns a smaller
+  /// block, because libstdc++ rounds an overflowing size up to 0.
   [[nodiscard]] static bool is_possible(const AllocationRequest& wanted) noexcept {
     return wanted.size <= kLargest && wanted.alignment <= kLargest;
   }
 
-  /// Returns the size and alignment to request from the allocator. Does not set `number`. Rounds an
-  /// alignment up to a power of two, as glibc does.
+  /// Returns the size and alignment to request from the allocator. Does not set
+  /// `BlockPlan::number`. Rounds an alignment up to a power of two, as glibc does.
   [[nodiscard]] static BlockPlan plan(const CheckSettings& settings,
                                       const AllocationRequest& wanted) noexcept {
     if (!is_possible(wanted)) return plain(wanted);
@@ -42,7 +42,7 @@ class BlockLayout {
     return {.bytes = std::max(bytes, kGranule), .front = front};
   }
 
-  /// Returns the plan of a block without a record. Pads it only if red zones or `expand` are on.
+  /// Returns the plan of a block without a record. Pads only if red zones or `expand` are on.
   [[nodiscard]] static BlockPlan plan_unrecorded(const CheckSettings& settings,
                                                  const AllocationRequest& wanted) noexcept {
     return surrounds(settings) ? plan(settings, wanted) : plain(wanted);
@@ -53,7 +53,7 @@ class BlockLayout {
     return {.bytes = wanted.size};
   }
 
-  /// Fills the record of a block that the allocator returned at `raw` for `plan`.
+  /// Writes the record of a block that the allocator returned at `raw` for `plan`.
   static void describe(const CheckSettings& settings, CheckedBlock& block, const BlockPlan& plan,
                        std::byte* raw, const AllocationRequest& wanted,
                        const BlockCall& call) noexcept {
@@ -72,7 +72,7 @@ class BlockLayout {
     block.pages.store(PageChange::kNone, std::memory_order_relaxed);
   }
 
-  /// Returns pointer, size and alignment for the allocator's free. Does not set `number`.
+  /// Returns pointer, size and alignment for the allocator's free. Leaves `number` unset.
   [[nodiscard]] static ReleasePlan release_plan(const CheckedBlock& block) noexcept {
     return {.action = ReleasePlan::Action::kRelease,
             .block = block.raw(),
@@ -115,23 +115,23 @@ class BlockLayout {
     return block.size + (block.guarded ? 0 : settings.expand);
   }
 
-  /// Fills a new block. Skips pages of a large block that are not resident.
+  /// Fills a new block with `kAllocatedByte`. Skips pages of a large block that are not resident.
   static void fill_new(const CheckSettings& settings, void* block, std::size_t size) noexcept {
     fill(static_cast<std::byte*>(block), std::min(settings.fill_on_allocate, size), kAllocatedByte);
   }
 
-  /// Fills a freed block that is not quarantined.
+  /// Fills a freed, not quarantined block with `kFreedByte`.
   static void fill_freed(const CheckSettings& settings, const CheckedBlock& block) noexcept {
     fill(block.begin(), filled(settings.fill_on_free, block), kFreedByte);
   }
 
-  /// Fills a block for the quarantine and rewrites its red zones. Records which pages it filled.
+  /// Fills a block for the quarantine, rewrites its red zones, and records which pages it filled.
   static void prepare_kept(const CheckSettings& settings, CheckedBlock& block) noexcept {
     block.filled.fill(block.begin(), filled(settings.fill_on_free, block), kFreedByte);
     write_guards(settings, block);
   }
 
-  /// Refills a quarantined block after a write to the block was reported.
+  /// Restores the fill of a quarantined block after a write to the block was reported.
   static void refill_kept(const CheckedBlock& block) noexcept {
     block.filled.for_each(block.begin(), [](std::byte* part, std::size_t bytes, auto byte) {
       std::memset(part, byte, bytes);
@@ -163,11 +163,11 @@ class BlockLayout {
  private:
   static constexpr std::size_t kGranule = 16;
   static constexpr std::size_t kLargest = PTRDIFF_MAX / 2;
-  /// Largest alignment of a block with a left red zone, because the zone needs as many bytes as the
+  /// Blocks with a larger alignment get no left red zone, because its size would be at least the
   /// alignment. 2 MiB is the size of a huge page.
   static constexpr std::size_t kLargestStep = std::size_t{2} << 20;
 
-  /// Maximum bytes of alignment padding used as a red zone. More would only make pages resident.
+  /// Maximum bytes of alignment padding used as red zone. Larger zones only make pages resident.
   static constexpr std::size_t kMaxFrontBytes = 4096;
 
   /// Returns whether any setting pads blocks.

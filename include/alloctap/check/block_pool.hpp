@@ -16,8 +16,8 @@
 namespace alloctap {
 
 /// An object pool of block records. 32-bit record numbers take the place of pointers. Records are
-/// created on demand and never freed. A stale number therefore reads a valid record, but perhaps
-/// that of another block. Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
+/// created on demand and never freed. A stale number therefore reads a valid record, perhaps of
+/// another block. Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 class BlockPool {
  public:
   using Number = std::uint32_t;
@@ -50,12 +50,12 @@ class BlockPool {
     shard.free = number;
   }
 
-  /// Returns the record with that number. Precondition: `take` has returned `number` before.
+  /// Returns the record of number `number`. Precondition: `take` has returned `number` before.
   [[nodiscard]] CheckedBlock& operator[](Number number) noexcept {
     return chunks_[number / kInChunk].load(std::memory_order_acquire)[number % kInChunk];
   }
 
-  /// Returns the number after that of the newest record.
+  /// Returns the newest record's number plus 1.
   [[nodiscard]] Number end() const noexcept {
     return kInBatch + made_.load(std::memory_order_acquire);
   }
@@ -78,7 +78,7 @@ class BlockPool {
     Number free = kNone;
   };
 
-  /// Adds a batch of numbers to `shard`. Skips the pool's first batch, because 0 is `kNone`.
+  /// Adds a batch of records to `shard`. Never uses the pool's first batch, because 0 is `kNone`.
   bool refill(Shard& shard) noexcept {
     Number made = made_.load(std::memory_order_relaxed);
     do {
@@ -105,7 +105,7 @@ class BlockPool {
   }
 
   FutexLock lock_;
-  /// Numbers created, without the first batch. Starts at 0, so that a static pool lies in .bss.
+  /// Records created, without the first batch. Starts at 0, so that a static pool lies in .bss.
   std::atomic<Number> made_{0};
   std::array<Shard, kShards> shards_{};
   ZeroedArray<std::atomic<CheckedBlock*>, kChunks> chunks_;

@@ -9,9 +9,9 @@
 
 namespace alloctap {
 
-/// Checks the red zones of all live blocks and the fill of all quarantined ones. Repairs
+/// Checks the red zones of all live blocks and the fill pattern of all quarantined blocks. Repairs
 /// overwritten bytes, so that the next sweep does not report them again. The caller holds the
-/// quarantine's lock. Refers to all constructor arguments. Runs inside malloc.
+/// quarantine's lock. Stores references to all constructor arguments. Runs inside malloc.
 class BlockSweep {
  public:
   BlockSweep(const CheckSettings& settings, BlockFaults& faults, const BlockCall& call,

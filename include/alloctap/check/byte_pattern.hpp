@@ -21,11 +21,11 @@ struct ChangedBytes {
 
   /// Number of changed bytes.
   std::size_t count = 0;
-  /// Offsets of the first and last changed byte from the first of the program's bytes.
+  /// Offsets of the first and the last changed byte from the program's pointer.
   std::int64_t first = 0;
   std::int64_t last = 0;
   std::uint8_t expected = 0;
-  /// The bytes found at the first change and behind it; `shown` of them are valid.
+  /// A copy of the bytes from the first changed byte on; the first `shown` elements are valid.
   std::array<std::uint8_t, kMaxShown> found{};
   std::uint8_t shown = 0;
 
@@ -40,13 +40,13 @@ struct ChangedBytes {
   }
 };
 
-/// Returns the bytes of `[begin, begin + bytes)` that differ from `expected`. Their offsets are
-/// relative to `block`. Runs inside malloc. Other threads may write the range concurrently.
+/// Returns the bytes of `[begin, begin + bytes)` that differ from `expected`. Offsets in the result
+/// are relative to `block`. Runs inside malloc. Other threads may write the range concurrently.
 [[nodiscard]] inline ChangedBytes find_changes(const void* begin, std::size_t bytes,
                                                std::uint8_t expected, const void* block) noexcept {
   ChangedBytes changes{.expected = expected};
   const auto* const at = static_cast<const std::uint8_t*>(begin);
-  // memcmp of a range with itself shifted by one: all bytes equal the first one.
+  // If the range equals itself shifted by one byte, all bytes equal the first byte.
   if (bytes == 0 || (at[0] == expected && std::memcmp(at, at + 1, bytes - 1) == 0)) return changes;
   const std::int64_t offset = at - static_cast<const std::uint8_t*>(block);
   for (std::size_t i = 0; i < bytes; ++i) {

@@ -13,9 +13,9 @@
 namespace alloctap {
 
 /// Records the program's page changes (mprotect, madvise, mmap) in blocks, and decides whether
-/// checks may access a block. Blocks without such a change cost nothing. For other blocks, the
-/// system is asked for the page protection on free. Refers to all constructor arguments.
-/// Thread-safe; runs inside malloc.
+/// checks may access a block. A block whose pages never changed costs nothing. When any other block
+/// is freed, queries the system for the protection of the block's pages. Stores references to all
+/// constructor arguments. Thread-safe; runs inside malloc.
 class ChangedPages {
  public:
   ChangedPages(const CheckSettings& settings, CheckedBlocks& blocks, GuardedBlocks& guards) noexcept
@@ -30,8 +30,8 @@ class ChangedPages {
   [[nodiscard]] static bool may_access(const CheckSettings& settings,
                                        const CheckedBlock& block) noexcept;
 
-  /// Returns whether checks may access a block that is being freed. If true, clears the block's
-  /// page change, because the program makes no more.
+  /// Returns whether checks may access a block that is being freed. If true, clears the page change
+  /// recorded for the block, because a freed block gets no further page changes.
   [[nodiscard]] static bool settle(const CheckSettings& settings, CheckedBlock& block) noexcept;
 
   /// Records a page change of `[address, address + bytes)` in the blocks that overlap the first

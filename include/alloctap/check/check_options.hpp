@@ -10,8 +10,8 @@
 
 namespace alloctap {
 
-/// An option of ALLOCTAP_OPTIONS. An option that Android's malloc_debug also has uses its default
-/// and range (bionic, libc/malloc_debug/README.md).
+/// An option of ALLOCTAP_OPTIONS. An option that Android's malloc_debug also has uses
+/// malloc_debug's default and range (bionic, libc/malloc_debug/README.md).
 struct CheckOption {
   enum class Value : std::uint8_t {
     /// The option has no value: `name`.
@@ -28,8 +28,8 @@ struct CheckOption {
   std::uint64_t preset = 0;
   std::uint64_t least = 0;
   std::uint64_t most = 0;
-  /// Applies the option to `settings`. nullptr if every tracker has the feature anyway. Not called
-  /// for `kKinds`, which sets `CheckSettings::abort_on`.
+  /// Applies the option to `settings`. nullptr if every tracker has the feature anyway. A `kKinds`
+  /// option sets `CheckSettings::abort_on` instead of calling `apply`.
   void (*apply)(CheckSettings& settings, std::uint64_t number) = nullptr;
 };
 

@@ -11,8 +11,8 @@ namespace alloctap {
 /// The abilities that a check requires of the hook.
 struct CheckNeeds {
   /// Every free of a block reaches the hook before the allocator. Otherwise a missed free leaves a
-  /// stale record, which is mistaken for that of the next block at the address. If blocks have left
-  /// red zones, the allocator could not even free the program's pointer.
+  /// stale record, which is mistaken for the record of the next block at the address. If blocks
+  /// have left red zones, the allocator could not even free the program's pointer.
   bool owns_every_free = false;
   /// The hook can return memory that the check allocated instead of memory from the allocator.
   bool uses_guard_pages = false;
@@ -25,8 +25,8 @@ concept Check = requires(CheckSettings& settings) {
   { C::apply(settings) } noexcept -> std::same_as<void>;
 };
 
-/// A policy for `Config::Checks`. `kChecks` is false if it checks nothing. `needs` states what the
-/// hook must support. `settings()` must not change after the first call of the hook.
+/// A policy for `Config::Checks`. `kChecks` is false if the policy checks nothing. `needs` states
+/// what the hook must support. `settings()` must not change after the first call of the hook.
 template <class P>
 concept CheckPolicy = requires {
   { P::kChecks } -> std::convertible_to<bool>;
@@ -34,7 +34,7 @@ concept CheckPolicy = requires {
   { P::settings() } noexcept -> std::convertible_to<CheckSettings>;
 };
 
-/// Returns whether `P` checks string functions, or may if its settings are chosen at run time.
+/// Returns whether `P` checks string functions, or may enable that check at run time.
 template <CheckPolicy P>
 [[nodiscard]] consteval bool may_check_strings() {
   if constexpr (requires { typename std::bool_constant<P::settings().strings>; }) {

@@ -24,13 +24,13 @@ struct CheckSettings {
   }
 
   /// Whether each block has a record, which is kept for some time after the free. Finds double
-  /// frees and frees of addresses inside blocks. Required below, except by `expand` and
-  /// `fill_on_allocate`.
+  /// frees and frees of addresses inside blocks. All settings below except `expand` and
+  /// `fill_on_allocate` require it.
   bool blocks = false;
   /// Whether the deallocation call must match the allocation call.
   bool kinds = false;
   /// Whether a free of an unknown address is a fault. The hook must see the allocations of all
-  /// modules from process start on, or ask the allocator about older blocks.
+  /// modules from process start on, or ask the allocator whether it owns the address.
   bool unknown_pointers = false;
   /// Whether calls of string and memory functions are checked.
   bool strings = false;
@@ -46,8 +46,8 @@ struct CheckSettings {
   /// Number of freed blocks whose history is kept after the quarantine, to report who freed them.
   std::uint32_t remembered_frees = 16384;
   /// Places one in this many blocks beside a guard page. 0 means off. 1 means every block while the
-  /// pool has room. The pages stay inaccessible for some time after the free. Such blocks need no
-  /// other setting and have no red zones of `FrontGuard` or `RearGuard`.
+  /// pool has room. A block's pages stay inaccessible for some time after its free. Blocks beside
+  /// guard pages need no other setting and have no red zones of `FrontGuard` or `RearGuard`.
   std::uint32_t guard_pages = 0;
   PageEdge guard_edge = PageEdge::kRight;
   /// Whether a thread continues after a reported access to a guard page. If false, the previous

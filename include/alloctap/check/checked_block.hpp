@@ -15,10 +15,10 @@
 namespace alloctap {
 
 /// A record in a `BlockPool`. Only the thread that allocates or frees the block writes its record.
-/// Other threads read the record for reports. In case of a data race they may see a partial update.
+/// Other threads read the record for reports. Readers may see a partial update.
 struct CheckedBlock {
   enum class State : std::uint8_t {
-    /// The record has no block, or the block was not yet returned to the program.
+    /// The record describes no block, or a block that was not yet returned to the program.
     kUnused,
     kLive,
     /// Freed by the program.

@@ -14,11 +14,11 @@
 namespace alloctap {
 
 /// An index of live and recently freed blocks by address, in shadow memory. The shadow word of a
-/// block's first byte holds the block's number. So does the first word of each 4 KiB region into
-/// which the block extends. If 64 or 64 * 64 aligned regions belong to one block, only the first of
-/// them holds the number. A look-up from any address in a block therefore takes at most 258 steps.
-/// Huge blocks cost no time or memory for each page. Thread-safe; runs inside malloc.
-/// Constant-initialized, never destroyed.
+/// block's first byte holds the block's number. The first shadow word of each further 4 KiB region
+/// of the block holds the number too. If the block fills 64 or 64 * 64 aligned regions, only the
+/// word of their first region holds the number. A look-up from any address in a block therefore
+/// takes at most 258 steps. Huge blocks cost no time or memory for each page. Thread-safe; runs
+/// inside malloc. Constant-initialized, never destroyed.
 class CheckedBlocks {
  public:
   using Number = BlockPool::Number;
@@ -29,14 +29,14 @@ class CheckedBlocks {
   BlockPool& pool() noexcept { return pool_; }
   CheckedBlock& operator[](Number number) noexcept { return pool_[number]; }
 
-  /// Returns whether a block at `begin` can be indexed, which requires a multiple of 16.
+  /// Returns whether a block at `begin` can be indexed: `begin` must be a multiple of 16.
   [[nodiscard]] static bool covers(const void* begin) noexcept {
     return ShadowMemory::covers(begin);
   }
 
-  /// Inserts the block and marks it live. Precondition: its record is complete and `covers` is true
-  /// for its address. Returns false if out of memory. Sets `replaced` to the block that was indexed
-  /// at this address because its free was missed, or to `kNone`.
+  /// Inserts the block and marks it live. Precondition: the block's record is complete and `covers`
+  /// is true for the block's address. Returns false if out of memory. Sets `replaced` to the block
+  /// that was indexed at this address because its free was missed, or to `kNone`.
   [[nodiscard]] bool insert(Number number, Number& replaced) noexcept {
     CheckedBlock& block = pool_[number];
     Word* const word = memory_.make(block.begin());
@@ -64,8 +64,8 @@ class CheckedBlocks {
     return is_begin && pool_[number].begin() == pointer ? number : kNone;
   }
 
-  /// Returns the block whose bytes or red zones contain `pointer`. If a live and a freed block do,
-  /// returns the live one. Returns `kNone` if no block does.
+  /// Returns the block whose bytes or red zones contain `pointer`. If a live and a freed block
+  /// contain `pointer`, returns the live block. Returns `kNone` if no block contains `pointer`.
   [[nodiscard]] Number around(const void* pointer) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
     const std::uintptr_t granule = address / kGranule * kGranule;
@@ -90,7 +90,8 @@ class CheckedBlocks {
     return freed;
   }
 
-  /// Returns the history of the block that contains `pointer`. `known` is false if none does.
+  /// Returns the history of the block that contains `pointer`. If there is no such block, `known`
+  /// is false.
   [[nodiscard]] BlockHistory story_around(const void* pointer) noexcept {
     const Number number = around(pointer);
     return number == kNone ? BlockHistory{} : pool_[number].story();
@@ -126,18 +127,18 @@ class CheckedBlocks {
   }
 
   /// Changes a block from live to freed. Returns false if no live block begins at `begin`, because
-  /// another call freed it. Its record may have been reused since.
+  /// another call freed the block. The record may then belong to another block.
   [[nodiscard]] bool end_life(Number number, const void* begin) noexcept {
     CheckedBlock& block = pool_[number];
-    // Reads the address after the state: the record of a live block keeps its address, so the
+    // Reads the address after the state. A live block's record does not change its address, so the
     // address read belongs to this block.
     State state = block.state.load(std::memory_order_acquire);
     if (state != State::kLive || block.begin() != begin) return false;
     return block.state.compare_exchange_strong(state, State::kFreed, std::memory_order_acq_rel);
   }
 
-  /// Marks `pointer` as an unchecked block. Such blocks are the tracker's, or were allocated within
-  /// another allocation call. The program may free some of them.
+  /// Marks `pointer` as an unchecked block. Unchecked blocks belong to the tracker, or were
+  /// allocated within another allocation call. The program may free some unchecked blocks.
   void register_unchecked_block(const void* pointer) noexcept {
     Word* const word = covers(pointer) ? memory_.make(pointer) : nullptr;
     if (word == nullptr) return misses_some_.store(true, std::memory_order_relaxed);
@@ -151,14 +152,14 @@ class CheckedBlocks {
     return !is_noted && around(pointer) == kNone;
   }
 
-  /// Returns whether `pointer` has an unchecked mark, or may lack one because a mark was lost.
+  /// Returns whether `pointer` has an unchecked mark, or may lack the mark because a mark was lost.
   [[nodiscard]] bool may_be_unchecked(const void* pointer) noexcept {
     Word* const word = covers(pointer) ? memory_.find_made(pointer) : nullptr;
     if (word == nullptr) return misses_some_.load(std::memory_order_relaxed);
     return word->load(std::memory_order_acquire) == kUnchecked;
   }
 
-  /// Removes an unchecked mark. Returns false if `pointer` had none and none was lost.
+  /// Removes an unchecked mark. Returns false if `pointer` had no mark and no mark was lost.
   [[nodiscard]] bool take_unchecked(const void* pointer) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
     if (!covers(pointer)) {
@@ -194,10 +195,10 @@ class CheckedBlocks {
   static constexpr Number kUnchecked = ~Number{0};
   static_assert(BlockPool::kEnd < kNumber);
   static constexpr std::uintptr_t kLeastAlignment = 8;
-  /// Maximum distance at which an address is attributed to the left red zone of a block.
+  /// Maximum distance from a block at which an address counts as part of its left red zone.
   static constexpr std::uintptr_t kFarthestFront = 64;
 
-  /// Returns whether a word near `address` was ever written.
+  /// Returns whether a shadow word near `address` was ever written.
   [[nodiscard]] bool has_words(std::uintptr_t address) noexcept {
     const auto* const pointer = reinterpret_cast<const void*>(address);
     return covers(pointer) && memory_.find_made(pointer) != nullptr;

@@ -42,8 +42,8 @@ struct KindMismatch {
 static_assert(Check<KindMismatch>);
 
 /// Reports frees of addresses that no allocation returned. Requires a hook that sees every block,
-/// or one that asks the allocator about older blocks. Double frees and frees of addresses inside
-/// blocks are found without this check.
+/// or a hook that asks the allocator whether an unknown address is an older block. Double frees and
+/// frees of addresses inside blocks are found without this check.
 struct PointerVerification {
   static constexpr CheckNeeds needs{.owns_every_free = true};
   static constexpr void apply(CheckSettings& settings) noexcept {
@@ -54,8 +54,8 @@ struct PointerVerification {
 
 static_assert(Check<PointerVerification>);
 
-/// Puts a red zone of `kBytes` before each block, rounded up to the block's alignment and filled
-/// with `kFrontGuardByte`. Verifies it when the block is freed.
+/// Puts a red zone before each block: `kBytes` bytes, rounded up to the block's alignment and
+/// filled with `kFrontGuardByte`. Verifies the red zone when the block is freed.
 template <std::size_t kBytes = 32>
 struct FrontGuard {
   static_assert(kBytes > 0 && kBytes <= 16384, "a guard has from 1 to 16384 bytes");
@@ -68,8 +68,8 @@ struct FrontGuard {
 
 static_assert(Check<FrontGuard<>>);
 
-/// Puts a red zone of `kBytes` behind each block, filled with `kRearGuardByte`. Verifies it when
-/// the block is freed.
+/// Puts a red zone of `kBytes` behind each block, filled with `kRearGuardByte`. Verifies the red
+/// zone when the block is freed.
 template <std::size_t kBytes = 32>
 struct RearGuard {
   static_assert(kBytes > 0 && kBytes <= 16384, "a guard has from 1 to 16384 bytes");
@@ -119,7 +119,7 @@ struct FillOnFree {
 
 static_assert(Check<FillOnFree<>>);
 
-/// Delays the reuse of the last `kBlocks` freed blocks, up to 256 MiB, and fills them with
+/// Delays the reuse of the last `kBlocks` freed blocks, up to 256 MiB. Fills freed blocks with
 /// `kFreedByte`. Verifies the fill when a block leaves the quarantine.
 template <std::uint32_t kBlocks = 100>
 struct Quarantine {
@@ -137,7 +137,7 @@ static_assert(Check<Quarantine<>>);
 /// Enables no checks. Every tracker finds leaks without them.
 using Level1 = NoChecks;
 
-/// Fills blocks when they are allocated and freed.
+/// Fills each block when it is allocated and when it is freed.
 using Level5 = Checks<FillOnAllocate<>, FillOnFree<>>;
 
 /// All checks: red zones of 32 bytes on both sides, a quarantine of 100 blocks, and a check of each

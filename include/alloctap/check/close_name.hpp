@@ -29,12 +29,12 @@ class CloseName {
     found_ = candidate;
   }
 
-  /// Returns the first of the closest candidates, or an empty string if none is close. Close names
-  /// differ by one edit, or one per three letters, or have the misspelt name as a prefix.
+  /// Returns the first of the closest candidates; empty if no candidate is close. Close candidates
+  /// differ by one edit per three letters, or one edit, or begin with the misspelt name.
   [[nodiscard]] std::string_view found() const noexcept { return found_; }
 
  private:
-  /// Longer names never match.
+  /// Maximum letters of a name; longer names match no candidate.
   static constexpr std::size_t kMaxLetters = 63;
   static constexpr std::size_t kFewestFirstLetters = 3;
   using Row = std::array<std::size_t, kMaxLetters + 1>;
@@ -72,7 +72,7 @@ class CloseName {
   }
 
   std::string_view misspelt_;
-  /// The largest distance that still matches.
+  /// The largest edit distance at which a candidate still matches.
   std::size_t closest_;
   std::string_view found_;
 };

@@ -12,9 +12,9 @@
 
 namespace alloctap {
 
-/// `SelectableChecks` that follow ALLOCTAP_OPTIONS as it was at process start, such as "level10" or
-/// "guard=64 free_track" (`parse_check_options`). If the variable is empty or has an error, nothing
-/// is checked; `Tracker::start` reports errors.
+/// `SelectableChecks` selected by the value that ALLOCTAP_OPTIONS had at process start, such as
+/// "level10" or "guard=64 free_track" (`parse_check_options`). If the variable is empty or has an
+/// error, nothing is checked; `Tracker::start` reports errors.
 template <class Domain = void>
 class EnvironmentChecks {
  public:
@@ -24,8 +24,8 @@ class EnvironmentChecks {
 
   static const CheckSettings& settings() noexcept { return Selected::settings(); }
 
-  /// Applies the variable once. Runs in the first call of the hook if the hook supports that,
-  /// otherwise before installation. Not thread-safe; may allocate.
+  /// Applies ALLOCTAP_OPTIONS once. Runs in the first call of the hook if the hook supports that,
+  /// otherwise before the hook is installed. Not thread-safe; may allocate.
   static void read_environment() {
     if (was_read_) return;
     was_read_ = true;

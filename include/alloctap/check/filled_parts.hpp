@@ -19,8 +19,8 @@ class FilledParts {
   void fill(std::byte* begin, std::size_t bytes, std::uint8_t byte) noexcept;
 
   /// Calls `visit(std::byte* begin, std::size_t bytes, std::uint8_t byte)` for each resident range.
-  /// `byte` is its expected value: the fill value, or 0 in pages that became resident after `fill`.
-  /// `begin` must be that of `fill`.
+  /// `byte` is the expected value of its bytes: the fill value, or 0 in pages that became resident
+  /// after `fill`. Pass the `begin` that was passed to `fill`.
   template <class Visit>
   void for_each(std::byte* begin, Visit&& visit) const {
     if (bits_ == nullptr) return visit(begin, bytes_, byte_);
@@ -34,7 +34,7 @@ class FilledParts {
     });
   }
 
-  /// Frees the bitmap and forgets the fill.
+  /// Frees the bitmap; no page counts as filled any more.
   void release() noexcept {
     release_bits();
     bytes_ = 0;
@@ -50,7 +50,7 @@ class FilledParts {
     return (pages_ + kBits - 1) / kBits * sizeof(Word);
   }
 
-  /// Returns how many bytes from `part` on, up to `most`, are all filled or all unfilled.
+  /// Returns the length of the run of filled or of unfilled bytes at `part`, at most `most`.
   [[nodiscard]] std::size_t run_at(const std::byte* begin, const std::byte* part,
                                    std::size_t most) const noexcept;
 

@@ -8,7 +8,7 @@
 
 namespace alloctap {
 
-/// Up to `kMaxKept` faults, which the `MisuseLog` owns. Drops further ones; only sweeps find more.
+/// Up to `kMaxKept` faults, which the `MisuseLog` owns. Drops the rest, which only sweeps find.
 class FoundMisuses {
  public:
   static constexpr std::size_t kMaxKept = 8;

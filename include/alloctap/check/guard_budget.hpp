@@ -8,9 +8,9 @@
 namespace alloctap {
 
 /// Limits how many sampled blocks get guard pages to the rate of a program with 500,000 allocations
-/// per second. Faster programs get no more, so that the cost of guard pages is bounded. Unused
-/// budget accumulates for 250 ms, or for 64 blocks if that takes longer. A process starts with a
-/// full budget, so that short programs are sampled too.
+/// per second. Programs that allocate faster get no more guard pages, so that the cost of guard
+/// pages is bounded. Unused budget accumulates for 250 ms, or for 64 blocks if that takes longer. A
+/// process starts with a full budget, so that short programs are sampled too.
 ///
 /// Implements the generic cell rate algorithm (ITU-T I.371, Annex A), which stores the earliest
 /// time of the next block at an even rate. Lock-free; runs inside malloc. Constant-initialized.
@@ -18,8 +18,8 @@ class GuardBudget {
  public:
   constexpr GuardBudget() noexcept = default;
 
-  /// Takes the budget of one block. `one_in` is the sampling rate; 1 always succeeds. Returns false
-  /// if the budget is exhausted. `now_ns` is monotonic time with any epoch.
+  /// Takes the budget for one block. `one_in` is the sampling rate; a rate of 1 always succeeds.
+  /// Returns false if the budget is exhausted. `now_ns` is monotonic time with any epoch.
   [[nodiscard]] bool take(std::uint32_t one_in, std::int64_t now_ns) noexcept {
     if (one_in <= 1) return true;
     const std::int64_t apart = std::int64_t{one_in} * kNsPerAllocation;

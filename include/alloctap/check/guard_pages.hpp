@@ -8,17 +8,18 @@
 namespace alloctap {
 
 /// Guard pages as in Electric Fence, or as in GWP-ASan if `kOneIn` is large. One in `kOneIn` blocks
-/// ends at an inaccessible page, or as near as its alignment permits. `kEdge` can make the block
-/// begin behind an inaccessible page instead. After the free, the block's pages stay inaccessible
-/// for some time. An invalid access faults at once and is reported with the stacks of access,
-/// allocation and free. Then the previous fault handler runs, or the fault ends the process.
+/// ends at an inaccessible page, or as near as the block's alignment permits. `kEdge` can make the
+/// block begin behind an inaccessible page instead. After the free, the block's pages stay
+/// inaccessible for some time. An invalid access faults at once and is reported with the stacks of
+/// access, allocation and free. Then the previous fault handler runs, or the fault ends the
+/// process.
 ///
-/// Each such block costs at least one page and two system calls. Use 1 for tests, 1000 in
-/// production. If `kOneIn` is above 1, `GuardBudget` skips blocks while the program allocates too
-/// fast. The pool has room for 131,072 live blocks if `kOneIn` is 1, otherwise for 1024. Linux
-/// before 6.13 has no lightweight guard pages (MADV_GUARD_INSTALL); there, the pool uses at most
-/// half of vm.max_map_count. Blocks for which the pool has no room go to the allocator and are
-/// counted in reports.
+/// Each block beside a guard page costs at least one page and two system calls. Use a `kOneIn` of 1
+/// for tests, 1000 in production. If `kOneIn` is above 1, `GuardBudget` skips blocks while the
+/// program allocates too fast. The pool has room for 131,072 live blocks if `kOneIn` is 1,
+/// otherwise for 1024. Linux before 6.13 has no lightweight guard pages (MADV_GUARD_INSTALL); with
+/// such a kernel, the pool uses at most half of vm.max_map_count mappings. Blocks for which the
+/// pool has no room go to the allocator and are counted in reports.
 ///
 /// An access that skips the guard pages may hit another block undetected. If the kernel makes the
 /// invalid access, as in read(2), the system call fails with EFAULT and no fault is reported. On

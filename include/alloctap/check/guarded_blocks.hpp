@@ -77,18 +77,18 @@ class GuardedBlocks {
     return edge == PageEdge::kLeft;
   }
 
-  /// Returns the limits of the pool. Queries the system only while the pool does not exist.
+  /// Returns the limits of the pool. Queries the system only before the pool is created.
   GuardedPool::Limits limits_of(const CheckSettings& settings) noexcept {
     return pool_.is_made() ? GuardedPool::Limits{} : limits(settings);
   }
 
-  /// Sets the block's address and red zones. At the right edge, the block ends at the page
+  /// Sets the block's address and red zones. At `PageEdge::kRight`, the block ends at the page
   /// boundary, or as near as its alignment permits.
   static void lay_out(CheckedBlock& block, std::size_t size, std::size_t alignment,
                       std::byte* pages, bool at_left) noexcept;
 
-  /// Makes pages accessible again that the program protected. Returns false if the system refuses
-  /// or the program replaced the pages. Such pages are not reused.
+  /// Makes a freed block's pages accessible again if the program protected them. Returns false if
+  /// the system refuses or the program replaced the pages; the pages must then not be reused.
   static bool take_back(const CheckedBlock& block) noexcept;
 
   static std::byte* first_page(const CheckedBlock& block) noexcept {
@@ -96,7 +96,7 @@ class GuardedBlocks {
     return block.begin() - reinterpret_cast<std::uintptr_t>(block.begin()) % page;
   }
 
-  /// Returns the bytes in pages that are accessible while the block is live; 0 for an empty block.
+  /// Returns the size of the pages that are accessible while the block lives; 0 if it is empty.
   static std::size_t open_bytes(const CheckedBlock& block) noexcept {
     const std::size_t page = os::page_size();
     return (block.size + page - 1) / page * page;

@@ -17,8 +17,8 @@ namespace alloctap {
 static_assert(os::PageReserve<os::ReservedPages>);
 
 /// Allocates runs: contiguous inaccessible pages, each run followed by two guard pages. Reuses the
-/// oldest free run (FIFO) once many of its length are free or unused pages run out. A longer free
-/// run may serve a shorter request.
+/// oldest free run (FIFO) once many runs of its length are free, or once the pool has no unused
+/// pages. A longer free run may serve a shorter request.
 ///
 /// Each page stores the number (`BlockPool`) of the last block that used it. An address therefore
 /// maps to a block without a search. Thread-safe; runs inside malloc. `owner` and `contains` are
@@ -32,11 +32,11 @@ class GuardedPool {
 
   /// Bounds on the use of system resources.
   struct Limits {
-    /// Bytes of address space. The first quarter of it is for runs of at most `kExact` pages.
+    /// Bytes of address space. The first quarter is for runs of at most `kExact` pages.
     std::size_t bytes = 0;
-    /// Maximum of allocated runs if the system needs no mapping for each.
+    /// Maximum number of allocated runs if the system needs no memory mapping for each run.
     std::size_t runs = 0;
-    /// Maximum of allocated runs if each accessible run needs its own memory mapping.
+    /// Maximum number of allocated runs if each accessible run needs its own memory mapping.
     std::size_t split_runs = 0;
   };
 
@@ -62,7 +62,7 @@ class GuardedPool {
   /// Allocates `pages` pages plus guard pages for block `number`. The first call creates the pool.
   [[nodiscard]] Run take(std::size_t pages, Number number, const Limits& limits) noexcept;
 
-  /// Frees the run that contains `address`. Its pages keep their owner until reuse.
+  /// Frees the run that contains `address`. The run's pages keep their owner until reuse.
   void give_back(const void* address) noexcept;
 
   /// Returns the block that last used the page of `address`. Precondition: `contains(address)`.
@@ -70,8 +70,8 @@ class GuardedPool {
     return pages_[page_of(address)].owner.load(std::memory_order_acquire);
   }
 
-  /// Returns the owner of the page before the run of `address`, and that of the page behind the
-  /// run. Either may be `kNone`. Precondition: `contains(address)`.
+  /// Returns the owners of the page before and the page behind the run that contains `address`.
+  /// Either owner may be `kNone`. Precondition: `contains(address)`.
   [[nodiscard]] std::array<Number, 2> neighbours(const void* address) const noexcept;
 
   /// `open` and `close` make pages accessible or inaccessible, as `os::ReservedPages` does.
@@ -87,7 +87,7 @@ class GuardedPool {
   /// the system refuses. May run in a signal handler.
   [[nodiscard]] bool open_page(const void* address) noexcept;
 
-  /// Returns whether the first `take` has run. Later calls do not change the limits of the pool.
+  /// Returns whether the first `take` has run. Later calls of `take` ignore `limits`.
   [[nodiscard]] bool is_made() const noexcept { return is_made_.load(std::memory_order_relaxed); }
 
  private:
@@ -95,7 +95,7 @@ class GuardedPool {
     std::atomic<Number> owner;
     /// Index of the first page of the run that contains this page.
     std::atomic<std::uint32_t> first;
-    /// Length in pages and successor in the free queue. Valid only in the first page of a run.
+    /// Length of the run in pages, and the next free run. Valid only in a run's first page.
     std::atomic<std::uint32_t> length;
     std::uint32_t next;
     /// Whether `open_page` made the page accessible.
@@ -111,7 +111,7 @@ class GuardedPool {
     std::size_t size = 0;
   };
 
-  /// Range of pages that were never used: `[next, end)`.
+  /// The pages that were never used are `[next, end)`.
   struct Fresh {
     std::size_t next = 0;
     std::size_t end = 0;
@@ -123,7 +123,7 @@ class GuardedPool {
   static constexpr std::size_t kExact = 32;
   static constexpr std::size_t kClasses = kExact + 1 + 16;
   static constexpr std::size_t kLeastBytes = std::size_t{1} << 20;
-  /// Bytes for each call of `os::ReservedPages::prepare`, enough for about eighty blocks.
+  /// Bytes that each call of `os::ReservedPages::prepare` prepares, enough for about eighty blocks.
   static constexpr std::size_t kPreparedBytes = std::size_t{1} << 20;
 
   static std::size_t class_of(std::size_t pages) noexcept {
@@ -174,7 +174,7 @@ class GuardedPool {
   std::atomic<bool> is_made_{false};
   std::size_t live_ = 0;
   Limits limits_;
-  /// Maximum number of free runs of one class that are not reused while unused pages remain.
+  /// Maximum number of free runs of one class that wait while unused pages are used first.
   std::size_t most_waiting_ = 0;
   Fresh small_;
   Fresh large_;

@@ -16,8 +16,8 @@
 
 namespace alloctap {
 
-/// Ends all blocks of a heap that the program destroys, as HeapDestroy does. The caller holds the
-/// quarantine's lock. Refers to all constructor arguments. Runs inside malloc.
+/// Marks all blocks of a heap as freed when the program destroys the heap (HeapDestroy). The caller
+/// holds the quarantine's lock. Stores its arguments by reference. Runs inside malloc.
 class HeapEnd {
  public:
   using Number = BlockPool::Number;
@@ -26,7 +26,7 @@ class HeapEnd {
           QuarantineList& kept, BlockFaults& faults) noexcept
       : settings_(settings), blocks_(blocks), guards_(guards), kept_(kept), faults_(faults) {}
 
-  /// Ends the next block of `gone.heap` and returns its address. Returns nullptr after the last
+  /// Marks the next block of `gone.heap` as freed. Returns its address; nullptr after the last
   /// block. The first call, with `cursor` 0, also removes the heap's blocks from quarantine.
   [[nodiscard]] void* end_next(const DeallocationEvent& gone, Number& cursor, const BlockCall& call,
                                FoundMisuses& found) noexcept {

@@ -65,9 +65,9 @@ struct BlockHistory {
 /// A fault, and the call that detected it.
 struct Misuse {
   MisuseKind kind = MisuseKind::kDoubleFree;
-  /// The call that detected the fault. An overwrite was made earlier, by another call or none.
+  /// The call that detected the fault. An overwrite itself happened before this call.
   BlockCall found;
-  /// The kind of `found` if it is a deallocation call.
+  /// The kind of deallocation, if `found` is a deallocation call.
   DeallocationKind call = DeallocationKind::kFree;
   /// Whether a sweep over all blocks detected the fault, rather than a call of the program.
   bool by_sweep = false;
@@ -81,7 +81,7 @@ struct Misuse {
   BlockHistory block;
   /// The overwritten bytes, if the fault is an overwrite that was detected later.
   ChangedBytes changed;
-  /// The access, if the fault was detected when it happened. If it is a copy, its write.
+  /// The invalid access, if the fault was detected at the access. A copy is stored as its write.
   MemoryAccess access;
   /// The source address of a copy.
   std::uintptr_t source = 0;
@@ -121,7 +121,7 @@ struct Misuse {
   return "misuse";
 }
 
-/// Returns the name in reports, which distinguishes queries (malloc_usable_size) from frees.
+/// Returns the fault's name, which distinguishes queries (malloc_usable_size) from frees.
 [[nodiscard]] constexpr std::string_view name_of(const Misuse& misuse) noexcept {
   const bool is_asked = !misuse.access.function.empty();
   if (is_asked && misuse.kind == MisuseKind::kUnknownPointer) return "use of an unknown address";

@@ -31,11 +31,11 @@ class MisuseLog {
   MisuseLog(const MisuseLog&) = delete;
   MisuseLog& operator=(const MisuseLog&) = delete;
 
-  /// Counts `misuse`. If it is new, returns its entry, whose address is stable. Returns nullptr if
-  /// the fault is known or the log is full.
+  /// Counts `misuse`. If the fault is new, returns its log entry, whose address is stable. Returns
+  /// nullptr if the fault is known or the log is full.
   const Misuse* add(const Misuse& misuse) noexcept;
 
-  /// Calls `visit(const CountedMisuse&)` in order of first detection. Holds the lock meanwhile.
+  /// Calls `visit(const CountedMisuse&)` in order of first detection. Holds the log's lock.
   template <class Visit>
   void for_each(Visit&& visit) const {
     const std::lock_guard hold(lock_);

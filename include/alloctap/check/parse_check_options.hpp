@@ -13,9 +13,9 @@
 
 namespace alloctap {
 
-/// Parses options such as "guard=64 free_track verify_kinds". Each is a name from `kCheckOptions`,
-/// with `=NUMBER` if it takes a number. Spaces or commas separate options; '=' may have spaces
-/// around. Control plane.
+/// Parses options such as "guard=64 free_track verify_kinds". Each option is a name from
+/// `kCheckOptions`, with `=NUMBER` if it takes a number. Spaces or commas separate options; '=' may
+/// have spaces around. Control plane.
 class CheckOptionParser {
  public:
   explicit CheckOptionParser(std::string_view text) noexcept : left_(text) {}
@@ -42,7 +42,7 @@ class CheckOptionParser {
 
   bool read_number(std::string_view value, const CheckOption& option, std::uint64_t& number);
 
-  /// Parses `abort_on_error=double_free+write_behind`; without a value it means all kinds.
+  /// Parses `abort_on_error=double_free+write_behind`; a missing value means all kinds.
   void read_kinds(const CheckOption& option, bool has_value, std::string_view value);
 
   void add_kind(const CheckOption& option, std::string_view key);

@@ -21,7 +21,7 @@ class QuarantineList {
 
   constexpr QuarantineList() noexcept = default;
 
-  /// Returns whether the quarantine exceeds its limits, so that a block must leave.
+  /// Returns whether the quarantine exceeds its limits, so that the caller must remove a block.
   [[nodiscard]] bool is_overfull() const noexcept {
     return overfull_.load(std::memory_order_relaxed);
   }
@@ -69,8 +69,8 @@ class QuarantineList {
     quarantine_.for_each(visit);
   }
 
-  /// Keeps the record of a block that is returned to the allocator. If the FIFO of such records is
-  /// full, drops the oldest one.
+  /// Keeps the record of a block that is returned to the allocator. If the FIFO of records is full,
+  /// drops the oldest record.
   void remember(const CheckSettings& settings, CheckedBlocks& blocks, Number number,
                 std::uint32_t hint) noexcept {
     blocks[number].kept.store(false, std::memory_order_relaxed);

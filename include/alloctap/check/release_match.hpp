@@ -36,7 +36,7 @@ enum class ReleaseFault : std::uint8_t { kNone, kKind, kSize, kAlignment };
   return true;
 }
 
-/// Returns whether the calls would match if both or neither were aligned forms.
+/// Returns whether the calls mismatch only because exactly one of them is an aligned form.
 [[nodiscard]] constexpr bool differ_in_alignment(AllocationKind kind,
                                                  DeallocationKind release) noexcept {
   switch (kind) {

@@ -7,7 +7,7 @@ namespace alloctap {
 
 /// A policy with all checks, some of which `select` enables at run time. Call `select` before the
 /// hook's first call, or in `Config::on_first_call`. `select` is not thread-safe. Blocks allocated
-/// before that call are not checked. Guard pages require `HookCapabilities::uses_guard_pages`.
+/// before `select` are not checked. Guard pages require `HookCapabilities::uses_guard_pages`.
 /// Trackers with different `Domain` types have separate settings.
 template <class Domain = void>
 class SelectableChecks {

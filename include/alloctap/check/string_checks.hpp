@@ -7,10 +7,10 @@ namespace alloctap {
 
 /// Checks calls of memcpy, strlen, printf and related functions, including wide and fortified
 /// forms. A range that touches a block must lie within that block, which must be live. Source and
-/// destination must not overlap where the C standard forbids it. A fault is reported before the
+/// destination must not overlap if the C standard forbids overlap. A fault is reported before the
 /// call, which then runs unchanged. Memory outside blocks and inlined calls are not checked.
 ///
-/// If malloc is interposed, the source file that does so needs
+/// If the program interposes malloc, the source file with the interposition needs
 /// `ALLOCTAP_DEFINE_INTERPOSED_STRINGS(Tracker)` (hook/interposed_strings.hpp). On Windows, calls
 /// through the modules' import tables are checked until the tracker stops
 /// (hook/windows/string_slots.hpp). Not checked: calls into a statically linked C library, such as
