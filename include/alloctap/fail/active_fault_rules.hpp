@@ -51,7 +51,7 @@ class ActiveFaultRules {
 
   static void end_for_all(const CountedRule& rule) noexcept;
 
-  /// Counts the allocation in all rules that match it. Returns whether any of them makes it fail.
+  /// Counts the allocation in all rules that match it. Returns whether a rule makes it fail.
   [[nodiscard]] static bool refuse(const AskedAllocation& asked,
                                    const AllocationSurroundings& surroundings) noexcept {
     if (asked.is_own && UseInternalArena::active()) return false;

@@ -22,8 +22,8 @@ namespace alloctap {
 /// never fails.
 ///
 /// Scopes nest. An allocation fails if the rule of any alive scope selects it. Each rule counts all
-/// its matches. A scope for one thread must end on that thread. Not for use inside a hook;
-/// allocates nothing.
+/// allocations that match it. A scope for one thread must end on that thread. Not for use inside a
+/// hook; allocates nothing.
 class FailingAllocations {
  public:
   explicit FailingAllocations(const FailureRule& rule) noexcept;
@@ -35,7 +35,7 @@ class FailingAllocations {
   /// for all threads are active already, or the thread has no thread-local storage.
   [[nodiscard]] bool active() const noexcept { return rule_ != nullptr; }
 
-  /// `allocations` returns how many allocations matched, `failures` how many of those failed.
+  /// `allocations` returns how many allocations matched, `failures` how many matches failed.
   [[nodiscard]] std::uint64_t allocations() const noexcept {
     return active() ? rule_->allocations() : 0;
   }

@@ -9,21 +9,21 @@
 
 namespace alloctap {
 
-/// Callbacks for details of an allocation. They run inside malloc, on the allocating thread.
+/// Callbacks that return an allocation's tag and stack. Run inside malloc, on the calling thread.
 struct AllocationSurroundings {
   /// Returns the current tag of the calling thread; `kNoTag` outside all tags.
   TagId (*tag)() noexcept = nullptr;
   /// Returns the parent of the tag `inner`, or `kNoTag` if it has no parent.
   TagId (*tag_around)(TagId inner) noexcept = nullptr;
-  /// Captures the stack of the program's call with that origin. Returns `kNoStackId` if out of
-  /// memory. Must not be called for allocations of the tracker.
+  /// Captures the stack of the program's call that `origin` describes. Returns `kNoStackId` if out
+  /// of memory. Must not be called for allocations of the tracker.
   StackId (*stack)(const CallOrigin& origin) noexcept = nullptr;
   /// Returns whether any return address in `stack` lies in `code`.
   bool (*passes)(StackId stack, const AddressRange& code) noexcept = nullptr;
 };
 
-/// A policy for `Config::Failures`. `kFails` is false if nothing can fail. Functions:
-/// `RefusingSink`.
+/// A policy for `Config::Failures`. `kFails` is false if the policy never makes an allocation fail.
+/// `RefusingSink` describes the functions.
 template <class P>
 concept FailurePolicy =
     requires(const AskedAllocation& asked, const AllocationSurroundings& surroundings) {

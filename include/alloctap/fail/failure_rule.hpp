@@ -12,9 +12,9 @@
 
 namespace alloctap {
 
-/// Selects the allocations that fail. `nth` to `most_failures` select among matching allocations;
-/// by default all of them fail. The other members define which allocations match. A contradiction
-/// (`min_size` above `max_size`) matches nothing.
+/// Selects the allocations that fail. Members `nth` to `most_failures` select among matching
+/// allocations; by default all of them fail. The other members define which allocations match. A
+/// contradiction (`min_size` above `max_size`) matches nothing.
 struct FailureRule {
   /// Matching allocations are numbered from 1. If `every` is 0, only number `nth` fails. Otherwise
   /// `nth` is the first number to fail.
@@ -28,7 +28,7 @@ struct FailureRule {
   /// Maximum number of failures.
   std::uint64_t most_failures = std::numeric_limits<std::uint64_t>::max();
 
-  /// Inclusive bounds of the requested size in bytes. For a reallocation, its new size.
+  /// Inclusive bounds of the requested size in bytes. The size of a reallocation is its new size.
   std::size_t min_size = 0;
   std::size_t max_size = std::numeric_limits<std::size_t>::max();
   /// Matches allocations made in this tag (`nested_tag("Physics").id`) or in tags nested in it;
@@ -39,12 +39,13 @@ struct FailureRule {
   /// Matches one stack id of an earlier snapshot; `kNoStackId` matches all. The id also
   /// distinguishes tag and thread if the tracker's `Tags` do.
   StackId stack = kNoStackId;
-  /// Matches stacks with a return address in this code (`function_range`); empty matches none.
+  /// Matches stacks with a return address in this code (`function_range`); an empty range matches
+  /// none.
   std::optional<AddressRange> called_in = std::nullopt;
   /// Matches allocations of all threads, not only of the scope's thread.
   bool all_threads = false;
-  /// Also matches allocations by the tracker (start, snapshot, report) on this thread. They have no
-  /// stack.
+  /// Also matches allocations by the tracker (start, snapshot, report) on this thread. The
+  /// tracker's allocations have no stack.
   bool own_allocations = false;
 
   [[nodiscard]] constexpr bool fits_size(std::size_t size) const noexcept {

@@ -11,8 +11,8 @@ namespace alloctap {
 /// Returns the code range of `function` for `FailureRule::called_in`:
 /// `function_range(&load_level)`. The range contains neither inlined copies nor parts that the
 /// compiler moved elsewhere (cold code). The linker may merge functions with identical code into
-/// one. Returns an empty range, which matches nothing, if it has no unwind table entry. Control
-/// plane.
+/// one. Returns an empty range, which matches nothing, if `function` has no unwind table entry.
+/// Control plane.
 template <class Result, class... Arguments>
 [[nodiscard]] AddressRange function_range(Result (*function)(Arguments...)) noexcept {
   const auto place = reinterpret_cast<std::uintptr_t>(function);
