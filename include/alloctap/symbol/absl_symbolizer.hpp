@@ -11,7 +11,7 @@ namespace alloctap {
 /// the host's allocator, whose locks may be held. Slow: it scans a symbol table for each address,
 /// which takes milliseconds in a program of 100,000 functions. Abseil caches names by address. It
 /// therefore cannot name functions of unloaded modules, and may confuse modules that were loaded at
-/// one address in turn. Links absl::symbolize: target alloctap::absl_symbolizer.
+/// one address in turn. The CMake target alloctap::absl_symbolizer links absl::symbolize.
 struct AbslSymbolizer {
   static constexpr std::string_view name = "absl";
 

@@ -15,7 +15,7 @@
 namespace alloctap::libdw {
 
 /// Returns whether debug sections of `elf` are compressed with zstd. elfutils reads zstd from 0.189
-/// on, if built with it.
+/// on, if built with zstd.
 [[nodiscard]] inline bool is_zstd_compressed(Elf* elf) {
   // ELFCOMPRESS_ZSTD, which older headers lack.
   constexpr auto kZstd = 2;

@@ -29,7 +29,7 @@ using BuildId = std::span<const std::byte>;
 inline constinit std::string_view debug_root = "/usr/lib/debug";
 
 /// The /proc directory of the process to symbolize, through which deleted files can be read while
-/// they are mapped. Set it before a report. The caller keeps it alive.
+/// they are mapped. Set it before a report. The caller keeps the string alive.
 inline constinit std::string_view process_directory = "/proc/self";
 
 [[nodiscard]] inline BuildId build_id_of(const Module& module) noexcept {
@@ -77,8 +77,8 @@ struct OpenFile {
 };
 
 /// Finds the debug file of a module by its build-id `id`, otherwise by the name `link`
-/// (.gnu_debuglink) in GDB's directories. Accepts only build-id `id`. Contacts no debuginfod
-/// server.
+/// (.gnu_debuglink) in GDB's directories. Accepts only files with build-id `id`. Contacts no
+/// debuginfod server.
 [[nodiscard]] inline OpenFile find_debug_file(BuildId id, std::string_view module_path,
                                               std::string_view link) {
   if (id.empty()) return {};

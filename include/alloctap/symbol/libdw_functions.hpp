@@ -11,8 +11,8 @@
 
 namespace alloctap::libdw {
 
-/// The function symbols of a module, sorted by address. They are from .symtab of the module or its
-/// debug file, otherwise from .dynsym. libdwfl would scan the table for each address.
+/// The function symbols of a module, sorted by address. The symbols come from .symtab of the module
+/// or its debug file, otherwise from .dynsym. libdwfl would scan the table for each address.
 class FunctionSymbols {
  public:
   explicit FunctionSymbols(Dwfl_Module* module) {
@@ -49,7 +49,7 @@ class FunctionSymbols {
     std::uint64_t start;
     std::uint64_t end;
     const char* name;
-    /// Lower ranks win: global, weak, local.
+    /// Rank of the symbol's binding: global, weak, local. The lowest rank is preferred.
     int binding_rank;
   };
 

@@ -12,11 +12,11 @@
 
 namespace alloctap::libdw {
 
-/// A libdwfl session that contains one module, loaded at the addresses in its file. Not
+/// A libdwfl session that contains one module, loaded at the addresses that its file states. Not
 /// thread-safe; allocates from the host.
 class DebugModule {
  public:
-  /// Opens the module. `get` returns nullptr if its file was deleted or replaced.
+  /// Opens the module. `get` returns nullptr if the module's file was deleted or replaced.
   explicit DebugModule(const Module& module) : session_(::dwfl_begin(&kCallbacks)) {
     OpenFile code = find_code_file(module);
     if (session_ == nullptr || !code.file.is_open()) return;

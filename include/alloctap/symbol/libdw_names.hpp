@@ -85,7 +85,7 @@ class FunctionNames {
   }
 
   DemangledNames demangled_;
-  /// Source names by address of the declaration's DIE.
+  /// Source names; each key is the address of the declaration's DIE.
   std::unordered_map<const void*, std::string> qualified_;
 };
 

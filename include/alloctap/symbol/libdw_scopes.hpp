@@ -22,8 +22,8 @@ class Scopes {
       : addresses_(addresses), chains_(addresses.size()) {
     Dwarf_Die functions = unit.functions;
     walk(functions, unit.indices, kDepth);
-    // Second pass, because a local class's function is a child DIE of a function with code
-    // elsewhere.
+    // Searches again, because a member function of a local class is a child DIE of a function whose
+    // code lies elsewhere.
     std::vector<std::size_t> missing;
     for (const std::size_t index : unit.indices) {
       if (chains_[index].empty()) missing.push_back(index);
@@ -33,14 +33,14 @@ class Scopes {
     walk(functions, missing, kDepth);
   }
 
-  /// Returns the functions at address number `index`: the one with its own code first, then inlined
-  /// ones, innermost last. Empty if unknown.
+  /// Returns the functions at address number `index`: the function that is not inlined first, then
+  /// inlined functions, innermost last. Empty if unknown.
   [[nodiscard]] std::vector<Dwarf_Die>& of(std::size_t index) { return chains_[index]; }
 
  private:
   using Indices = std::vector<std::size_t>;
 
-  /// Bounds the recursion in damaged files. Compilers nest DIEs less deeply.
+  /// Maximum depth of DIEs; bounds the recursion in damaged files. Compilers nest DIEs less deeply.
   static constexpr int kDepth = 256;
 
   void walk(Dwarf_Die& parent, const Indices& wanted, int depth) {

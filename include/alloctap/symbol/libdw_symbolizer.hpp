@@ -15,8 +15,8 @@ namespace alloctap {
 /// Reads deleted files through /proc (`libdw::process_directory`). Contacts no debuginfod server.
 ///
 /// Allocates from the host, so it is unfit for crash reports. If the host is out of memory, libdw
-/// (elfutils 0.188) may end the process or dereference a null pointer. Links libdw: target
-/// alloctap::libdw_symbolizer.
+/// (elfutils 0.188) may end the process or dereference a null pointer. The CMake target
+/// alloctap::libdw_symbolizer links libdw.
 struct LibdwSymbolizer {
   static constexpr std::string_view name = "libdw";
 
@@ -26,7 +26,8 @@ struct LibdwSymbolizer {
   static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept;
 
  private:
-  /// Symbolizes the places in one module. If the host is out of memory, leaves the rest unnamed.
+  /// Symbolizes the places in one module. If the host is out of memory, leaves other places
+  /// unnamed.
   static void symbolize_module(const Module& module, std::span<const CodeAddress> places,
                                std::size_t first, Symbols& symbols) noexcept;
 };

@@ -43,7 +43,7 @@ void for_each_inside(const std::vector<std::uint64_t>& addresses, std::uint64_t 
   }
 }
 
-/// Returns the DIE that contains the functions: for a skeleton unit, that of its split unit.
+/// Returns the DIE that contains the functions: for a skeleton unit, the DIE of its split unit.
 [[nodiscard]] inline Dwarf_Die functions_of(const Dwarf_Die& unit) {
   Dwarf_Die split;
   std::uint8_t type = 0;

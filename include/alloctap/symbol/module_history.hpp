@@ -14,7 +14,7 @@
 
 namespace alloctap {
 
-/// A module that was unloaded, while recorded stacks still have addresses in it.
+/// A module that was unloaded, while recorded stacks still contain addresses in the module.
 struct UnloadedModule {
   Module module;
   /// Addresses of call instructions in recorded stacks, ascending, and their symbols. They are
@@ -24,9 +24,9 @@ struct UnloadedModule {
   UnloadedModule* next = nullptr;
 };
 
-/// The list of unloaded modules, found by comparing successive module lists. Its memory is
-/// allocated in the arena. Constant-initialized, never destroyed. Not thread-safe: the caller holds
-/// the control lock.
+/// The list of unloaded modules, found by comparing successive module lists. The list is allocated
+/// in the arena. Constant-initialized, never destroyed. Not thread-safe: the caller holds the
+/// control lock.
 class ModuleHistory {
  public:
   constexpr ModuleHistory() noexcept = default;
@@ -73,7 +73,7 @@ class ModuleHistory {
   /// Adds the unloaded modules to `modules`. Returns false if out of memory.
   [[nodiscard]] bool add_to(ModuleTable& modules) const noexcept;
 
-  /// Adds the stored symbols of those `places` that lie in unloaded modules. Skips all others.
+  /// Adds to `symbols` the stored symbols of all `places` in unloaded modules. Skips other places.
   void symbolize(std::span<const CodeAddress> places, Symbols& symbols) const noexcept;
 
  private:

@@ -28,8 +28,8 @@ struct Module {
   bool has_code = false;
   /// Whether the file was deleted or replaced. If true, `path` may name another file.
   bool is_gone = false;
-  /// Id of the first stack recorded after the unload, or `kNoStackId` while loaded. Addresses in
-  /// stacks with lower ids refer to this module.
+  /// Id of the first stack recorded after the unload, or `kNoStackId` while the module is loaded.
+  /// Addresses in stacks with lower ids refer to this module.
   StackId unloaded_before = kNoStackId;
 
   [[nodiscard]] bool contains(std::uintptr_t address) const noexcept {
@@ -47,12 +47,12 @@ enum class ModuleReading : std::uint8_t {
   kUnreadable,
 };
 
-/// A list of loaded and unloaded modules at one moment. Read from the system's memory map and the
-/// modules' headers. The loader is not called, because a stopped thread may hold its lock.
+/// A list of loaded and unloaded modules at one moment. `read` uses the system's memory map and the
+/// modules' headers. It does not call the loader, because a stopped thread may hold its lock.
 /// Allocated in the arena. Move-only.
 class ModuleTable {
  public:
-  /// Returns the modules that are mapped now. `reading()` of the result is the outcome.
+  /// Returns the modules that are mapped now. `reading()` states whether all were found.
   [[nodiscard]] static ModuleTable read() noexcept;
 
   [[nodiscard]] ModuleReading reading() const noexcept { return reading_; }
@@ -76,8 +76,8 @@ class ModuleTable {
 
   [[nodiscard]] std::span<const Module> loaded() const noexcept { return modules().first(loaded_); }
 
-  /// Appends a loaded module of a saved table. Precondition: its address is above those of all
-  /// others, and no unloaded module was added. Returns false if out of memory.
+  /// Appends a loaded module of a saved table. Precondition: its address is above the addresses of
+  /// all other modules, and no unloaded module was added. Returns false if out of memory.
   [[nodiscard]] bool add_loaded(const Module& module) noexcept;
 
   /// Appends an unloaded module. Call it in order of unload. Returns false if out of memory.

@@ -1,4 +1,4 @@
-/// A symbolizer without names. Reports show module, offset, build-id for later symbolization.
+/// A symbolizer without names. Reports show module, offset and build-id for later symbolization.
 #pragma once
 
 #include "alloctap/symbol/symbolizer.hpp"

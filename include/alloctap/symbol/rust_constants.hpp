@@ -60,8 +60,8 @@ inline bool append_text_constant(std::string_view digits, BoundedText& out) noex
   return true;
 }
 
-/// Appends a constant of basic type `type` with hexadecimal `digits`. Returns false if they are
-/// invalid. Prints integers of more than 64 bits in hexadecimal.
+/// Appends a constant of basic type `type` with hexadecimal `digits`. Returns false if the digits
+/// are invalid. Prints integers of more than 64 bits in hexadecimal.
 inline bool append_constant(char type, std::string_view digits, BoundedText& out) noexcept {
   if (type == 'e') return append_text_constant(digits, out);
   std::uint64_t value = 0;

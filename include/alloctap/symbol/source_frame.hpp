@@ -10,7 +10,7 @@ struct Module;
 
 /// An address to symbolize.
 struct CodeAddress {
-  /// An address in the process. For a call, its last byte, not the return address.
+  /// An address in the process. A call is identified by its last byte, not by the return address.
   std::uintptr_t address = 0;
   /// The module that contained the address when it was recorded; nullptr if unknown.
   const Module* module = nullptr;

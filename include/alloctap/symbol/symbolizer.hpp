@@ -18,8 +18,8 @@ namespace alloctap {
 /// worse than missing names.
 ///
 /// Control plane, called by one thread at a time. Allocations that a symbolizer makes are not
-/// recorded. A symbolizer for crash reports must not allocate from the host, whose locks may never
-/// be released. Other symbolizers must document that they allocate.
+/// recorded. A symbolizer for crash reports must not use the host's allocator, whose locks may
+/// never be released. Other symbolizers must document that they allocate.
 template <class S>
 concept Symbolizer = requires(std::span<const CodeAddress> places, Symbols& symbols) {
   { S::name } -> std::convertible_to<std::string_view>;

@@ -12,8 +12,8 @@
 
 namespace alloctap {
 
-/// The frames of each symbolized place: innermost inlined function first, the function with its own
-/// code last. Allocated in the arena; frames are missing if out of memory. Move-only; not
+/// The frames of each symbolized place: innermost inlined function first, the function that is not
+/// inlined last. Allocated in the arena; frames are missing if out of memory. Move-only; not
 /// thread-safe.
 class Symbols {
  public:
@@ -25,7 +25,7 @@ class Symbols {
   [[nodiscard]] bool expect(std::size_t places) noexcept { return ranges_.resize(places); }
 
   /// Adds the next outer frame of `place` and copies the frame's strings. Precondition: all frames
-  /// of one place are added in a row.
+  /// of one place are added one after another.
   void add(std::size_t place, const SourceFrame& frame) noexcept;
 
   /// Returns the frames of a place, innermost first. Returns an empty span if the place is unknown.

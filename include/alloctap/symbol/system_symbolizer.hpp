@@ -31,7 +31,7 @@ struct SystemSymbolizer {
   static std::string_view note() noexcept;
 
  private:
-  /// Symbolizes `places`, all in `module`. `first` is the index of the first one in `symbols`.
+  /// Symbolizes `places`, all in `module`. `first` is the index of the first place in `symbols`.
   static void symbolize(const Module& module, std::span<const CodeAddress> places,
                         std::size_t first, Symbols& symbols) noexcept;
 
@@ -44,7 +44,8 @@ struct SystemSymbolizer {
 static_assert(Symbolizer<SystemSymbolizer>);
 
 /// The best symbolizer of the system, for portable programs. No config uses it by default, because
-/// DbgHelp of Wine 8 ends the process on unnamed DWARF functions. Large programs have some.
+/// DbgHelp of Wine 8 ends the process on unnamed DWARF functions. Large programs have such
+/// functions.
 using DefaultSymbolizer =
     std::conditional_t<SystemSymbolizer::kExists, SystemSymbolizer, NoSymbolizer>;
 

@@ -11,14 +11,15 @@
 namespace alloctap {
 
 /// A lock-free ring buffer. The loader's unload notifications add modules; the thread with the
-/// control lock takes them. The loader serializes the notifications, so the producer is single.
-/// Neither side waits or allocates. Constant-initialized, never destroyed.
+/// control lock removes modules. The loader serializes the notifications, so the producer is
+/// single. Neither side waits or allocates. Constant-initialized, never destroyed.
 class UnloadedModuleQueue {
  public:
   static constexpr std::size_t kCapacity = 32;
 
   /// Enqueues a module that is being unloaded. In stacks with ids from `before` on, addresses in
-  /// its range belong to a later module. If full, drops the module and sets the overflow flag.
+  /// its range belong to a later module. If the queue is full, drops `module` and sets the overflow
+  /// flag.
   void add(const Module& module, StackId before) noexcept;
 
   /// Calls `visit(const Module&, StackId before)` for each module, oldest first, and removes the

@@ -25,7 +25,7 @@ namespace alloctap::libdw {
 /// Symbolizes the places in one module. Allocates from the host.
 class ModuleSymbolizer {
  public:
-  /// `places` are ascending and in `module`. The first one has index `first` in `symbols`.
+  /// `places` are ascending and in `module`. The first place has index `first` in `symbols`.
   ModuleSymbolizer(const Module& module, std::span<const CodeAddress> places, std::size_t first,
                    Symbols& symbols)
       : debug_(module), path_(module.path), first_(first), symbols_(symbols) {
@@ -56,7 +56,7 @@ class ModuleSymbolizer {
   };
 
   /// Adds the frames of one address. Returns false if the unit has neither function nor line for
-  /// it.
+  /// the address.
   bool add_frames(UnitWithAddresses& unit, std::vector<Dwarf_Die>& scopes, std::size_t index,
                   const FunctionSymbols& functions) {
     SourcePlace place = line_of(unit, addresses_[index]);
@@ -107,7 +107,7 @@ class ModuleSymbolizer {
   }
 
   /// Returns the name of a function that has code. Prefers the symbol table for static functions,
-  /// because only its names are complete.
+  /// because only the symbol table has complete names.
   std::string_view name_of_code(Dwarf_Die& function, std::size_t index,
                                 const FunctionSymbols& functions) {
     const std::string_view name = names_.linkage_name(function);
