@@ -17,7 +17,7 @@
 
 namespace alloctap {
 
-/// Allocations attributed to one module: all since the start, and the live ones.
+/// Allocations attributed to one module: all since the start, and the live allocations.
 struct ModuleSummary {
   /// The module; nullptr for code outside all modules and for unknown stacks.
   const Module* module = nullptr;
@@ -39,7 +39,8 @@ struct ModuleSummary {
 }
 
 /// Returns the module of the innermost frame for which `is_own(const Module&)` returns false. If
-/// there is none, returns the module of the innermost frame, or nullptr if that is unknown.
+/// `is_own` is true for all frames, returns the module of the innermost frame, or nullptr if
+/// unknown.
 template <class IsOwn>
 [[nodiscard]] const Module* module_of(const StackTable& table, StackId stack,
                                       const ModuleTable& modules, IsOwn& is_own) {

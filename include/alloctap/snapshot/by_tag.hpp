@@ -15,7 +15,7 @@
 
 namespace alloctap {
 
-/// Sums over a set of stacks: all allocations since the start, and the live ones.
+/// Sums over a set of stacks: all allocations since the start, and the live allocations.
 struct OwnedMemory {
   AllocationTotals total;
   std::uint64_t live_allocations = 0;
@@ -32,7 +32,8 @@ struct OwnedMemory {
 struct TagSummary {
   /// The tag; `kNoTag` for allocations outside all tag scopes or without a stack.
   TagId tag = kNoTag;
-  /// `own` sums the allocations of the tag itself. `with_nested` adds those of its nested tags.
+  /// `own` sums the allocations of the tag itself. `with_nested` adds the allocations of its nested
+  /// tags.
   OwnedMemory own;
   OwnedMemory with_nested;
   /// Bytes that `NamedAllocator` reported as overhead under the tag. Excludes nested tags.
@@ -46,7 +47,7 @@ struct TagChange {
 };
 
 /// Returns the sums of all tags of `snapshot`, indexed by TagId. If the tracker has no tags,
-/// `kNoTag` is the only row. Allocates in the arena; fails if out of memory. Control plane.
+/// `kNoTag` is the only entry. Allocates in the arena; fails if out of memory. Control plane.
 [[nodiscard]] inline Result<ArenaArray<TagSummary>> sum_by_tag(const Snapshot& snapshot) {
   ArenaArray<TagSummary> sums;
   const std::size_t count = snapshot.tags == nullptr ? 1 : snapshot.tags->end_id();
@@ -71,9 +72,9 @@ struct TagChange {
   return sums;
 }
 
-/// Returns the sums of `sum_by_tag`, most live bytes of the tag itself first. Omits a tag if
-/// neither the tag nor its nested tags have allocations or overhead. `snapshot.tags` and `TagPaths`
-/// yield the names of tags. Control plane; fails if out of memory.
+/// Returns the sums of `sum_by_tag`, sorted by live bytes of the tag itself, largest first. Omits a
+/// tag if neither the tag nor its nested tags have allocations or overhead. `snapshot.tags` and
+/// `TagPaths` yield the names of tags. Control plane; fails if out of memory.
 [[nodiscard]] inline Result<ArenaArray<TagSummary>> by_tag(const Snapshot& snapshot) {
   Result<ArenaArray<TagSummary>> sums = sum_by_tag(snapshot);
   if (!sums.ok()) return sums;

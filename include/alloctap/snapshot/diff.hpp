@@ -40,7 +40,7 @@ struct HeapChange {
   }
 };
 
-/// Returns the change of one stack's sums. Pass `StackSummary()` if a snapshot lacks it.
+/// Returns the change of one stack's sums. Pass `StackSummary()` if a snapshot lacks the stack.
 [[nodiscard]] constexpr HeapChange change_between(const StackSummary& before,
                                                   const StackSummary& after) noexcept {
   const auto minus = [](std::uint64_t a, std::uint64_t b) {

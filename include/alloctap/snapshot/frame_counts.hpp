@@ -35,7 +35,7 @@ struct FrameCounts {
 /// Sampling rate of timed calls: one in this many small calls is timed, at random.
 inline constexpr std::uint32_t kTimedOneIn = 64;
 
-/// Pseudo-tags: `kAllTags` is the sum over all tags, `kOtherTags` that over tags without a row.
+/// Pseudo-tags: `kAllTags` is the sum over all tags, `kOtherTags` over tags without rows.
 inline constexpr TagId kAllTags = 0xFFFF;
 inline constexpr TagId kOtherTags = 0xFFFE;
 

@@ -43,7 +43,7 @@ struct FrameSummary {
 };
 
 /// A histogram of game frames by a measure. Class 0 counts frames with the value 0. Class k counts
-/// those with values from 2^(k-1) to 2^k - 1.
+/// frames with values from 2^(k-1) to 2^k - 1.
 using FrameHistogram = std::array<std::uint64_t, 65>;
 
 /// The measures for which a histogram and a list of the worst game frames are kept.
@@ -98,8 +98,8 @@ struct SlowCall {
 /// Minimum size of a large call. Large calls are always timed.
 inline constexpr std::size_t kLargeCallBytes = 256 * 1024;
 
-/// Returns the likely cause. Page faults, if they explain half the time at 250 ns each. Otherwise a
-/// wait (for a lock), preemption, or the size, in this order.
+/// Returns the likely cause of a slow call: page faults, if they explain half the time at 250 ns
+/// each. Otherwise a wait (for a lock), preemption, or the size, in this order.
 [[nodiscard]] constexpr SlowCause cause_of(const SlowCall& call) noexcept {
   constexpr std::int64_t kFaultNs = 250;
   if (std::int64_t{call.page_faults} * kFaultNs * 2 >= call.duration_ns && call.page_faults > 0) {
@@ -174,7 +174,7 @@ struct FrameHistory {
   std::array<ArenaArray<WorstFrame>, kFrameMeasures> worst;
   /// All budgets, in the order in which they were set.
   ArenaArray<BudgetSummary> budgets;
-  /// The last offences, in order of time. `forgotten_offences` counts the older ones.
+  /// The last offences, in order of time. `forgotten_offences` counts older offences.
   ArenaArray<BudgetOffence> offences;
   std::uint64_t forgotten_offences = 0;
 

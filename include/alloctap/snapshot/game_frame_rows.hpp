@@ -18,7 +18,7 @@ namespace alloctap {
 /// backwards: held bytes at a frame's end are the live bytes now minus all later changes.
 class GameFrameRows {
  public:
-  /// Refers to `snapshot`. Precondition: its stacks and totals are complete.
+  /// Stores a reference to `snapshot`. Precondition: its stacks and totals are complete.
   explicit GameFrameRows(Snapshot& snapshot) noexcept
       : snapshot_(snapshot), history_(snapshot.frames) {}
 
@@ -57,7 +57,7 @@ class GameFrameRows {
 
   [[nodiscard]] const FrameRow* end() const noexcept { return history_.rows.end(); }
 
-  /// Sums the rows with the tag and game frame of `row`, and moves `row` behind them.
+  /// Sums the rows with the tag and game frame of `row`, and moves `row` behind the rows.
   Sum sum_up(const FrameRow*& row) const noexcept {
     const FrameRow first = *row;
     Sum sum{.tag = first.tag};
@@ -68,7 +68,7 @@ class GameFrameRows {
     return sum;
   }
 
-  /// Subtracts the rows of frames after `number`. Returns the first row not subtracted.
+  /// Subtracts rows of frames after `number` from `held_`. Returns the first row not subtracted.
   const FrameRow* undo_later(const FrameRow* row, FrameNumber number) noexcept {
     while (row != end() && row->frame > number) {
       const Sum sum = sum_up(row);

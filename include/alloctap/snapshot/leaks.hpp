@@ -30,26 +30,28 @@ struct LiveSum {
   }
 };
 
-/// The leaked blocks of a snapshot, divided into reported and suppressed ones. They are the live
-/// blocks or, after a scan, the unreachable blocks. Refers to the snapshot. Allocated in the arena.
+/// The leaked blocks of a snapshot, divided into reported and suppressed ones. Leaked blocks are
+/// the live or, after a scan, the unreachable blocks. Refers to the snapshot. Allocated in the
+/// arena.
 struct Leaks {
   static constexpr std::uint32_t kNoRule = Suppressions::kNoRule;
 
   /// Leaks that are not suppressed.
   LiveSum leaked;
   LiveSum suppressed;
-  /// The definitely and indirectly lost parts of `leaked`, if scanned. A stack may be in both.
+  /// The definitely and indirectly lost parts of `leaked`, if scanned. A stack may count in both.
   LiveSum definite;
   LiveSum indirect;
-  /// Stacks with unsuppressed leaks: first those with definitely lost blocks, then by bytes.
+  /// Stacks with unsuppressed leaks. Stacks with definitely lost blocks precede all others. Both
+  /// groups are sorted by leaked bytes, largest first.
   ArenaArray<const StackSummary*> stacks;
   /// For each stack of the snapshot, the index of the rule that suppresses it, or `kNoRule`.
   ArenaArray<std::uint32_t> rule_of_stack;
-  /// For each leak rule, the leaks that matched it. A rule without stacks is unused.
+  /// For each leak rule, the leaks that matched it. A rule whose sum has no stacks matched no leak.
   ArenaArray<LiveSum> rules;
 };
 
-/// A snapshot and its leaks, which refer to it.
+/// A snapshot and its leaks, which refer to the snapshot.
 struct FoundLeaks {
   Snapshot snapshot;
   Leaks leaks;
@@ -57,13 +59,13 @@ struct FoundLeaks {
 
 /// Finds the leaks of a snapshot: its live blocks or, after a scan, its unreachable blocks. The
 /// innermost frame that any suppression rule matches decides: the first rule that matches that
-/// frame suppresses the stack. If there are `only-` rules, the first of them suppresses each stack
-/// that no `only-` rule matches. The innermost matched frame decides which `only-` rule counts the
-/// stack. Rules do not match blocks without a stack. Blocks in `expected_to_stay` of annotate.hpp
-/// are suppressed without a rule.
+/// frame suppresses the stack. If there are `only-` rules, the first `only-` rule suppresses each
+/// stack that no `only-` rule matches. The innermost matched frame decides which `only-` rule
+/// counts the stack. Rules do not match blocks without a stack. Blocks in `expected_to_stay` of
+/// annotate.hpp are suppressed without a rule.
 ///
 /// `Frames` is an indexed list of frames such as `FrameList` (dump/frame_list.hpp): `size()`,
-/// `index_of(stack, address)`, `source(i)`, `place(i)`. Each of its frames is matched once.
+/// `index_of(stack, address)`, `source(i)`, `place(i)`. Each frame is matched to the rules once.
 template <class Frames>
 class LeakFinder {
  public:
@@ -88,7 +90,7 @@ class LeakFinder {
   }
 
  private:
-  /// The live or, after a scan, the unreachable blocks of a stack.
+  /// Sum over the live or, after a scan, the unreachable blocks of a stack.
   struct Held {
     std::uint64_t allocations = 0;
     std::uint64_t bytes = 0;

@@ -20,7 +20,7 @@ namespace alloctap {
 /// Not thread-safe. Allocated in the arena.
 class LiveSums {
  public:
-  /// Sums of weights. They are integers if every weight is 1.
+  /// Sums of weights. The sums are integers if every weight is 1.
   struct Sum {
     double blocks = 0;
     double bytes = 0;

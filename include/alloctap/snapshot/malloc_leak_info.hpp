@@ -66,9 +66,10 @@ static_assert(sizeof(MallocLeakEntry) == 2 * sizeof(std::size_t) + 32 * sizeof(s
 template <class Tracker>
 struct MallocLeakInfo {
   /// Returns a list of `MallocLeakEntry` in `*info`, which the caller frees with `release`.
-  /// `*overall_size` is its size in bytes, `*info_size` that of an entry. Each entry has room for
-  /// `*backtrace_size` frames. `*total_memory` is the sum of the bytes of all listed blocks. Sets
-  /// all to zero if no block is live or memory ran out. Does nothing if an argument is nullptr.
+  /// `*overall_size` is the list's size in bytes, `*info_size` an entry's size. Each entry has room
+  /// for `*backtrace_size` frames. `*total_memory` is the sum of the bytes of all listed blocks.
+  /// Sets all results to zero if no block is live or memory ran out. Does nothing if an argument is
+  /// nullptr.
   static void get(std::uint8_t** info, std::size_t* overall_size, std::size_t* info_size,
                   std::size_t* total_memory, std::size_t* backtrace_size) noexcept {
     if (info == nullptr || overall_size == nullptr || info_size == nullptr ||

@@ -17,7 +17,7 @@ struct AllocationSums {
 };
 
 /// The allocations and frees of one stack in no-allocation scopes with one name. Counts only
-/// executions of a scope that violated it. In those, counts permitted allocations too.
+/// executions of a scope that violated it. In such executions, also counts permitted allocations.
 struct OffenceSum {
   static constexpr std::size_t kLongestName = 63;
 

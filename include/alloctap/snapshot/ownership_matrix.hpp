@@ -13,8 +13,8 @@
 
 namespace alloctap {
 
-/// Sum of the blocks that one thread allocated and one thread freed, perhaps the same. Threads are
-/// indices into `Snapshot::threads`.
+/// Sum over the blocks that one thread allocated and that one thread, perhaps itself, freed.
+/// Threads are indices into `Snapshot::threads`.
 struct OwnershipRow {
   static constexpr std::uint32_t kNotKnown = std::numeric_limits<std::uint32_t>::max();
 
@@ -23,7 +23,7 @@ struct OwnershipRow {
   std::uint32_t freeing = kNotKnown;
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;
-  /// The allocating stack. Unset in the list by threads.
+  /// The allocating stack. `kNoStackId` in `OwnershipMatrix::threads`.
   StackId stack = kNoStackId;
 
   [[nodiscard]] constexpr bool changes_hands() const noexcept { return allocating != freeing; }
@@ -41,7 +41,7 @@ struct OwnershipMatrix {
 
 namespace ownership {
 
-/// Returns whether stacks identify their threads. Also returns true if nothing was freed.
+/// Returns whether a stack identifies the allocating thread. Returns true if nothing was freed.
 [[nodiscard]] inline bool knows_owners(const Snapshot& snapshot) noexcept {
   return snapshot.freed.blocks.empty() ||
          std::any_of(snapshot.threads.begin(), snapshot.threads.end(),
@@ -117,15 +117,15 @@ inline void sort(ArenaArray<OwnershipRow>& rows) noexcept {
   return snapshot.freed.is_available() && ownership::knows_owners(snapshot);
 }
 
-/// Sums up which thread freed whose blocks. Requires a snapshot taken with `SnapshotOptions::freed`
-/// by a tracker whose `Tags` distinguish threads. Fails if the snapshot lacks these data, or if out
-/// of memory. Control plane.
+/// Sums up frees by allocating and freeing thread. Requires a snapshot taken with
+/// `SnapshotOptions::freed` by a tracker whose `Tags` distinguish threads. Fails if the snapshot
+/// lacks the data, or if out of memory. Control plane.
 ///
 /// A reallocation counts as a free of the old block by its thread. If a hook missed a free, the
 /// thread that got the address next counts as freeing the block. Frees of unknown blocks, such as
-/// those from before the session, are omitted. If a thread reuses the counters of ended threads
-/// (`ThreadSummary::threads`), all of them count as one thread. Blocks that it frees for the ended
-/// threads then count as its own.
+/// blocks allocated before the session, are omitted. If a thread reuses the counters of ended
+/// threads (`ThreadSummary::threads`), the ended threads and their successor count as one thread.
+/// Blocks that the successor frees for ended threads then count as its own.
 [[nodiscard]] inline Result<OwnershipMatrix> ownership_matrix(const Snapshot& snapshot) {
   if (Status status = ownership::check(snapshot); !status.ok()) return status;
   OwnershipMatrix matrix;

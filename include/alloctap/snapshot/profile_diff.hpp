@@ -77,7 +77,7 @@ struct SavedStackChange {
   const SavedStack* after = nullptr;
 };
 
-/// Per-stack difference of two profiles, to which it refers. Its array is allocated in the arena.
+/// Per-stack difference of two profiles. Refers to the profiles. Allocated in the arena.
 struct ProfileDiff {
   /// The change of the sums over all stacks.
   HeapChange total;

@@ -14,7 +14,7 @@ namespace alloctap {
 
 /// A test oracle: applies the events of a snapshot to an empty block table, by the tracker's rules
 /// but with independent code. The results are the numbers that the tracker should have counted. The
-/// peak is that of the events in logging order. Control plane; allocates in the arena. Runs once.
+/// peak is computed from the logging order. Control plane; allocates in the arena. Runs once.
 class Replay {
  public:
   Replay() noexcept = default;
@@ -35,8 +35,8 @@ class Replay {
   [[nodiscard]] std::uint64_t unseen_frees() const noexcept { return unseen_frees_; }
   /// Returns the number of threads that have events.
   [[nodiscard]] std::uint64_t threads() const noexcept { return thread_count_; }
-  /// Returns the number of threads whose reallocation of their last block may be unfinished,
-  /// because its end is no event. The tracker counts such a block as temporary when the
+  /// Returns the number of threads that may still be reallocating their last block, because the end
+  /// of a reallocation is no event. The tracker counts such a block as temporary when the
   /// reallocation ends; the replay has counted it already.
   [[nodiscard]] std::uint64_t open_reallocations() const noexcept {
     return static_cast<std::uint64_t>(
@@ -44,7 +44,7 @@ class Replay {
                       [](const Last& last) { return last.state == Last::kDetached; }));
   }
   /// Returns an upper bound of the bytes that are logged but not yet counted. Each thread has at
-  /// most one such event, so the bound is the sum of the largest event of each thread.
+  /// most one uncounted event, so the bound is the sum of the largest event of each thread.
   [[nodiscard]] std::uint64_t most_bytes_under_way() const noexcept {
     std::uint64_t bytes = 0;
     for (const Last& last : threads_) bytes += last.largest;
@@ -98,7 +98,7 @@ class Replay {
     insert(event, last);
   }
 
-  /// Adds a block. A block that was at its address counts as freed by a call that the hook missed.
+  /// Adds a block. An older block at the address counts as freed by a call that the hook missed.
   void insert(const LoggedEvent& event, Last& last) {
     const InsertOutcome outcome =
         blocks_.insert(pointer_of(event), {.stack = event.stack, .size = event.size});
@@ -184,9 +184,9 @@ struct ReplayDifference {
   std::uint64_t replayed = 0;
 };
 
-/// Returns the permitted difference of peaks: 0 with one thread. Otherwise it is the bound of
-/// `LiveBytes` plus `most_bytes_under_way`. A thread may be preempted between logging and counting
-/// an event while others reach the peak.
+/// Returns the permitted difference of peaks: 0 with one thread. Otherwise it is the sum of the
+/// bound of `LiveBytes` and `most_bytes_under_way`. A thread may be preempted between logging and
+/// counting an event while others reach the peak.
 [[nodiscard]] inline std::uint64_t peak_tolerance(const Snapshot& snapshot,
                                                   const Replay& replay) noexcept {
   const std::uint64_t threads = std::max<std::uint64_t>(replay.threads(), snapshot.threads.size());
@@ -197,8 +197,8 @@ struct ReplayDifference {
 
 /// Calls `visit(const ReplayDifference&)` for each difference. Ignores differences of peaks within
 /// `peak_tolerance`, and unmatched frees if the snapshot does not know them. Temporary allocations
-/// may differ by `open_reallocations`. They are not compared after a pause, because threads may
-/// have allocated during the pause.
+/// may differ by `open_reallocations`. Temporary allocations are not compared after a pause,
+/// because threads may have allocated during the pause.
 template <class Visit>
 void visit_replay_differences(const Snapshot& snapshot, const Replay& replay, Visit&& visit) {
   StackId stack = kNoStackId;

@@ -39,7 +39,7 @@ template <class Holds>
 
 /// The result of matching all rules against one leak or fault.
 struct RuleVerdict {
-  /// The rule that suppresses it; `kNoRule` if it is reported.
+  /// The rule that suppresses the leak or fault; `kNoRule` if it is reported.
   std::uint32_t suppressed_by = Suppressions::kNoRule;
   /// The suppression rule or `only-` rule that matched; `kNoRule` if no rule matched.
   std::uint32_t matched = Suppressions::kNoRule;

@@ -35,14 +35,14 @@ struct DataQuality {
   std::uint64_t events = 0;
   /// Number of events lost because memory ran out.
   std::uint64_t dropped = 0;
-  /// Number of frees and reallocations of unknown blocks, such as those from before the start.
+  /// Number of frees and reallocations of unknown blocks, such as blocks from before the start.
   /// nullopt if such blocks may be valid, because they were allocated in a pause or not sampled.
   std::optional<std::uint64_t> unmatched_frees = 0;
   /// Number of frees that the hook missed. They are detected when the address is reused.
   std::uint64_t unseen_frees = 0;
   /// Number of stacks whose unwinding failed before the outermost frame.
   std::uint64_t failed_unwinds = 0;
-  /// Number of stacks with code that has no unwind tables and was unwound by frame pointers.
+  /// Number of stacks unwound by frame pointers through code that has no unwind tables.
   std::uint64_t frame_pointer_unwinds = 0;
   /// Number of stacks truncated at the frame limit.
   std::uint64_t truncated_stacks = 0;
@@ -52,7 +52,7 @@ struct DataQuality {
   std::uint64_t pauses = 0;
   /// Number of counted events missing in `Snapshot::events` (log full, or recording incomplete).
   std::uint64_t unlogged_events = 0;
-  /// False if a thread was stopped inside the tracker. Its update may then be partly included.
+  /// False if a thread was stopped inside the tracker. The data may then include a partial update.
   bool consistent = true;
 };
 
@@ -72,7 +72,7 @@ struct SamplingSummary {
   SamplingDescription policy;
   /// True if every allocation was recorded, so that all numbers are exact. If false,
   /// `totals.allocations`, `deallocations`, `allocated_bytes` and `temporary_allocations` still
-  /// count all calls exactly. The deallocations then include those of unknown blocks. Per-stack,
+  /// count all calls exactly. The deallocations then include frees of unknown blocks. Per-stack,
   /// live and peak numbers are sums of sample weights. Calls during the snapshot may be missing.
   bool exact = true;
   /// Number of live sampled blocks.
@@ -81,7 +81,7 @@ struct SamplingSummary {
   std::uint64_t live_bytes_margin = 0;
 };
 
-/// Sums over the allocations of one stack: all since the start, and the live ones.
+/// Sums over the allocations of one stack: all since the start, and live allocations.
 struct StackSummary {
   StackId stack = kNoStackId;
   AllocationTotals total;
@@ -117,9 +117,9 @@ struct Snapshot {
   SamplingSummary sampling;
   /// Statistics of the scan for unreachable blocks, if one was requested.
   ScanSummary scan;
-  /// All stacks that have allocated, by StackId.
+  /// All stacks that have allocated, sorted by StackId.
   ArenaArray<StackSummary> stacks;
-  /// All stacks with live mappings, by StackId.
+  /// All stacks with live mappings, sorted by StackId.
   ArenaArray<MappingSummary> mappings;
   /// Histogram of live blocks by size. With sampling, its sums differ from `totals` by rounding.
   SizeHistogram sizes{};
@@ -131,7 +131,7 @@ struct Snapshot {
   ArenaArray<LiveBlock> blocks;
   /// Points in order of time; older points are farther apart. Empty if no timeline was requested.
   ArenaArray<TimelinePoint> timeline;
-  /// The last markers, in order of time. `forgotten_markers` counts the older ones.
+  /// The last markers, in order of time. `forgotten_markers` counts older markers.
   ArenaArray<Marker> markers;
   std::uint64_t forgotten_markers = 0;
   Peak peak;
@@ -144,8 +144,8 @@ struct Snapshot {
   GuardPageStats guards;
   /// The history of game frames. Unknown unless the tracker has a game-frame observer.
   FrameHistory frames;
-  /// Whether the tracker supports no-allocation scopes. If true, the next members list allocations
-  /// in such scopes, in order of first occurrence, and the number of dropped ones.
+  /// Whether the tracker supports no-allocation scopes. If true, `scope_offences` lists their
+  /// allocations by first occurrence; `left_out_scope_offences` counts dropped ones.
   bool scopes_known = false;
   ArenaArray<OffenceSum> scope_offences;
   std::uint64_t left_out_scope_offences = 0;
@@ -158,7 +158,7 @@ struct Snapshot {
   /// The names of tags. A stack's tag is `table->owner(stack).tag`. nullptr if the tracker has no
   /// tags. The tracker owns the table and never destroys it.
   const TagTable* tags = nullptr;
-  /// Overhead bytes of named allocators, indexed by TagId. An entry behind the end means zero.
+  /// Overhead bytes of named allocators, indexed by TagId. Tags behind the end have no overhead.
   ArenaArray<std::uint64_t> overheads;
   /// The strings to which `markers` refer.
   TextPool names;

@@ -37,9 +37,10 @@ struct SortedMisuses {
 
 /// Divides the faults of a snapshot by suppression rules. The first rule applies that matches the
 /// fault's kind and a frame in any of its stacks. If there are `only-` rules for the kind, they are
-/// matched in this way too. A fault that no such rule matches is suppressed by the first of them.
+/// matched in this way too. The first `only-` rule suppresses each fault that no `only-` rule
+/// matches.
 ///
-/// `frames` must contain all frames of all faults. `names_frame` describes its interface.
+/// `frames` must contain all frames of all faults. `names_frame` describes `Frames`.
 template <class Frames>
 class MisuseSorter {
  public:

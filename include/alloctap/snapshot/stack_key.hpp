@@ -64,8 +64,8 @@ class StackKeyMixer {
   StackHash hash_;
 };
 
-/// Returns the key of a stack without frames. Its frames are unknown, or were not captured because
-/// the block was outside the captured size range.
+/// Returns the key of a stack without frames. The frames are unknown or, if `outside_size_range`,
+/// were not captured because of the block's size.
 [[nodiscard]] constexpr StackKey key_without_frames(bool outside_size_range) noexcept {
   return {0, outside_size_range ? std::uint64_t{2} : 1};
 }

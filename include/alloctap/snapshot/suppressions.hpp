@@ -21,12 +21,12 @@
 namespace alloctap {
 
 /// A suppression rule. `leak:PATTERN` suppresses leaked blocks if a frame of their stack matches by
-/// function, source file or module. `misuse:PATTERN` suppresses faults with such a frame in one of
-/// their stacks. `double_free:PATTERN` (or another name from `key_of`) suppresses those of one
-/// kind.
+/// function, source file or module. `misuse:PATTERN` suppresses faults if a frame in one of their
+/// stacks matches. `double_free:PATTERN` (or another name from `key_of`) suppresses only faults of
+/// one kind.
 ///
 /// The prefix `only-` makes a rule part of an allow-list. If an allow-list exists for leaks or a
-/// kind of fault, those that match none of its rules are suppressed.
+/// kind of fault, leaks or faults that match no rule of the allow-list are suppressed.
 struct SuppressionRule {
   /// The pattern, for `matches_pattern`.
   std::string_view pattern;
@@ -56,8 +56,8 @@ class Suppressions {
 
   constexpr Suppressions() noexcept = default;
 
-  /// Adds all rules in `text`. Fails and adds no rule if one is malformed. `source` is the name of
-  /// the text in messages and reports. Copies both strings.
+  /// Adds all rules in `text`. Fails and adds no rule if any rule is malformed. `source` is the
+  /// name of the text in messages and reports. Copies both strings.
   [[nodiscard]] Status add(std::string_view text, std::string_view source) {
     const std::size_t leaks_before = leak_rules_.size();
     const std::size_t misuses_before = misuse_rules_.size();
@@ -78,8 +78,8 @@ class Suppressions {
   }
 
   /// Adds the rules that the program's `const char* __lsan_default_suppressions()` returns. The
-  /// loader must be able to find that function. It therefore needs C linkage, in a shared object or
-  /// in a program linked with -rdynamic or with this library.
+  /// loader must be able to find that function. The function therefore needs C linkage, in a shared
+  /// object or in a program linked with -rdynamic or with this library.
   [[nodiscard]] Status add_defaults() {
     const char* const text = os::default_suppressions();
     return text == nullptr ? Status() : add(text, kDefaultSource);

@@ -35,8 +35,8 @@ namespace alloctap {
   return true;
 }
 
-/// Computes what each thread of `snapshot` holds, if `tags` distinguish threads. Precondition: the
-/// stacks of `snapshot` are complete. Returns false if out of memory. Control plane.
+/// Sums the live blocks of each thread in `snapshot`, if `tags` distinguish threads. Precondition:
+/// the stacks of `snapshot` are complete. Returns false if out of memory. Control plane.
 [[nodiscard]] inline bool add_holdings(Snapshot& snapshot, const TagsDescription& tags) noexcept {
   if (!tags.threads) return true;
   ThreadNumber last = kNoThread;

@@ -15,10 +15,10 @@
 namespace alloctap {
 
 /// The calls of one thread since the start. Ended threads are included. After many threads, a
-/// tracker lets new threads reuse the counters of ended ones. Such a row is the sum over `threads`
-/// successive threads and has the id of the last of them.
+/// tracker lets new threads reuse the counters of ended ones. Such a summary covers `threads`
+/// successive threads and has the id of the last thread.
 ///
-/// What a thread holds is known only if the tracker's `Tags` distinguish threads. Otherwise a
+/// A thread's live blocks are known only if the tracker's `Tags` distinguish threads. Otherwise a
 /// block's record has no thread, and any thread may free the block. `DirectQueue` counts
 /// deallocations on the calling thread, a queue with a worker on the thread that applies them. With
 /// a sampling policy, all numbers except `net_bytes` and `holding` still count every call.
@@ -32,18 +32,18 @@ struct ThreadSummary {
   os::ThreadId thread_id = 0;
   /// Whether the thread still existed when the snapshot ended.
   bool alive = false;
-  /// Number of successive threads that the row sums. Only the last is identified.
+  /// Number of successive threads in this summary. Only the last thread is identified.
   std::uint32_t threads = 1;
   AllocationTotals total = {};
-  /// Known blocks that it freed, whichever thread allocated them. With sampling, unknown ones too.
+  /// Known blocks of any thread that this thread freed. With sampling, also unknown blocks.
   std::uint64_t deallocations = 0;
-  /// Bytes allocated minus bytes freed by the thread. Negative if it frees blocks of other threads.
-  /// The sum over all threads equals the live bytes.
+  /// Bytes allocated minus bytes freed by the thread. Negative if the thread frees blocks of other
+  /// threads. The sum over all threads equals the live bytes.
   std::int64_t net_bytes = 0;
-  /// The thread's number in the owner of its stacks; `kNoThread` if unknown.
+  /// `ThreadNumber` in the owner of the thread's stacks; `kNoThread` if unknown.
   ThreadNumber number = kNoThread;
-  /// What the thread holds; nullopt if unknown. An estimate if live numbers are estimates. Blocks
-  /// without a known stack count for no thread.
+  /// The thread's live blocks; nullopt if unknown. An estimate if live numbers are estimates.
+  /// Blocks without a known stack count for no thread.
   std::optional<Holding> holding = {};
   std::array<char, 16> name_text{};
   std::size_t name_bytes = 0;
@@ -53,7 +53,7 @@ struct ThreadSummary {
 };
 
 /// Sets the name of each thread, and whether the thread still exists. Precondition: `threads` are
-/// in order of creation. If two have equal ids, the earlier one has ended. Control plane.
+/// in order of creation. If two ids are equal, the earlier thread has ended. Control plane.
 inline void name_threads(std::span<ThreadSummary> threads) noexcept {
   for (std::size_t i = 0; i < threads.size(); ++i) {
     ThreadSummary& thread = threads[i];

@@ -65,7 +65,7 @@ ALLOCTAP_INLINE Result<Snapshot> SnapshotBuilder::finish() {
   return std::move(snapshot_);
 }
 
-/// Reserves memory for stacks with ids below `end`. Its index is the StackId until `finish_stacks`.
+/// Reserves memory for stacks with ids below `end`. The index is the StackId until `finish_stacks`.
 ALLOCTAP_INLINE bool SnapshotBuilder::expect_stacks(std::size_t end) noexcept {
   return snapshot_.stacks.resize(end) && live_.expect_stacks(end);
 }
@@ -96,7 +96,7 @@ ALLOCTAP_INLINE void SnapshotBuilder::add_freed(std::uint32_t thread,
                                                 const FreedTotals& freed) noexcept {
   if (!freed.complete()) snapshot_.freed.knowledge = FreedKnowledge::kIncomplete;
   freed.for_each([&](StackId stack, const FreedTotals::Entry& entry) {
-    // Negative if, after failed frees, this thread restored records that another thread removed.
+    // The count is negative if this thread restored, after failed frees, another thread's records.
     if (static_cast<std::int64_t>(entry.blocks) <= 0) return;
     complete_ =
         snapshot_.freed.blocks.push_back({stack, thread, entry.blocks, entry.bytes}) && complete_;
@@ -139,7 +139,7 @@ ALLOCTAP_INLINE void SnapshotBuilder::add_estimates() noexcept {
   }
 }
 
-/// Reserves memory for the current blocks and some more, and touches its pages in advance.
+/// Reserves memory for the current blocks and some more, and touches that memory in advance.
 ALLOCTAP_INLINE void SnapshotBuilder::expect_blocks() noexcept {
   std::size_t blocks = 0;
   data_.for_each_live([&](const void*, const BlockRecord&) { ++blocks; });
@@ -181,8 +181,8 @@ ALLOCTAP_INLINE void SnapshotBuilder::read_log() noexcept {
   snapshot_.account.unlogged_events = snapshot_.events.missed;
 }
 
-/// Copies the last recorded peak, unless more bytes are live now. In that case the peak is now;
-/// there may be no peak snapshot, because the excess is small.
+/// Copies the last recorded peak, unless more bytes are live now. In that case the current state is
+/// the peak. It may have no peak snapshot, because the excess is small.
 ALLOCTAP_INLINE void SnapshotBuilder::read_peak() noexcept {
   const Peak& last = data_.peak.last();
   peak_is_now_ = last.live_bytes < live_.live_bytes();
@@ -217,7 +217,7 @@ ALLOCTAP_INLINE void SnapshotBuilder::add_calls(const AllocationTotals& calls) n
   totals.temporary_allocations += calls.temporary_allocations;
 }
 
-/// Adds the calls that threads count locally while sampling.
+/// Adds the calls that each thread counts in its own counters while sampling.
 ALLOCTAP_INLINE void SnapshotBuilder::add_sampled_calls() noexcept {
   snapshot_.totals.deallocations = 0;
   for (const ThreadSummary& thread : snapshot_.threads) {

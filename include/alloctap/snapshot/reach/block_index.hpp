@@ -27,8 +27,8 @@ struct ScannedBlock {
 };
 
 /// A constant-time index of live blocks. Each 1 MiB region with blocks has a table with an entry
-/// per 512-byte granule: the first block that begins in or above the granule. Blocks that begin in
-/// one granule are searched. Allocated in the arena: 8 KiB per region.
+/// per 512-byte granule: the first block that begins in or above the granule. A look-up searches
+/// the blocks that begin in one granule. Allocated in the arena: 8 KiB per region.
 class BlockIndex {
  public:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -49,7 +49,7 @@ class BlockIndex {
     return build_slots();
   }
 
-  /// Returns the index of the block that contains `address`, or `kNone`. Excludes its end address.
+  /// Returns the index of the block that contains `address`, or `kNone`. A block excludes its end.
   [[nodiscard]] std::uint32_t find(std::uintptr_t address) const noexcept {
     if (address - low_ >= high_ - low_) return kNone;
     const Region* region = find_region(address >> kRegionBits);
@@ -66,7 +66,7 @@ class BlockIndex {
   static constexpr std::size_t kGranules = std::size_t{1} << (kRegionBits - kGranuleBits);
   static constexpr std::uint32_t kNoTable = std::numeric_limits<std::uint32_t>::max();
 
-  /// For each granule and the region's end, the first block that begins there or above.
+  /// Maps each granule and the region's end to the first block that begins in or above it.
   using Table = std::array<std::uint32_t, kGranules + 1>;
 
   /// A region of 1 MiB.
@@ -103,7 +103,7 @@ class BlockIndex {
     return true;
   }
 
-  /// Adds the regions that contain only inner bytes of one block: the last block before `behind`.
+  /// Adds the regions in which block `behind - 1` extends but no block begins.
   bool add_inner_regions(std::size_t behind) noexcept {
     const ScannedBlock& last = blocks_[behind - 1];
     const std::uintptr_t next = behind < blocks_.size()

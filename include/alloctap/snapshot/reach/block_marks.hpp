@@ -41,7 +41,7 @@ enum class BlockMark : std::uint8_t {
 template <MemoryImage Memory>
 class BlockMarks {
  public:
-  /// Refers to `index` and `memory`.
+  /// Stores references to `index` and `memory`.
   BlockMarks(const BlockIndex& index, Memory& memory) noexcept : index_(index), memory_(memory) {}
 
   /// Allocates the marks. Call it first. Returns false if out of memory.
@@ -122,8 +122,8 @@ class BlockMarks {
     }
   }
 
-  /// Marks all blocks reachable from the cycle of `first` as indirectly lost. Among them may be the
-  /// first block of a cycle that was visited earlier.
+  /// Marks all blocks reachable from `first`, a block in a cycle, as indirectly lost. The first
+  /// block of a cycle visited earlier may be among the marked blocks.
   void spread_from_circle(std::uint32_t first) {
     while (!waiting_.empty()) {
       for_each_target(take_waiting(), [&](std::uint32_t target) {

@@ -19,7 +19,7 @@ class CopiedMemory {
  public:
   using Words = std::span<const std::uintptr_t>;
 
-  /// Refers to `layout`.
+  /// Stores a reference to `layout`.
   explicit CopiedMemory(const ScanLayout& layout) noexcept : layout_(layout) {}
 
   /// Allocates the copy buffer. Call it first. Returns false if out of memory.
@@ -42,13 +42,13 @@ class CopiedMemory {
     }
   }
 
-  /// Calls `visit` with the words of other memory. Skips pages that are not resident.
+  /// Calls `visit` with the words in `range`, a range of roots. Skips pages that are not resident.
   template <class Visit>
   void visit_root(AddressRange range, Visit&& visit) noexcept {
     visit_pieces(range, [&visit](std::uintptr_t, Words words) { visit(words); });
   }
 
-  /// Calls `visit` with the address and the words of each piece of other memory.
+  /// Calls `visit` with the address and the words of each piece of `range`.
   template <class Visit>
   void visit_pieces(AddressRange range, Visit&& visit) noexcept {
     const AddressRange words = whole_words(range);

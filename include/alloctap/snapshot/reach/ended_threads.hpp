@@ -14,18 +14,18 @@ namespace alloctap {
 /// Finds cached stacks of ended threads, which glibc reuses for new threads. They are excluded from
 /// the roots, because their contents are stale.
 ///
-/// Such a stack begins behind a guard page, and no thread runs on it. At its upper end lies the
+/// A cached stack begins behind a guard page, and no thread runs on it. At its upper end lies the
 /// thread descriptor (nptl/descr.h, struct pthread). Three words of the descriptor must match: the
 /// begin of the mapping, its size, and the size of the guard. Memory from the descriptor on remains
-/// a root. It has the result of a thread that is not joined yet, or the argument of a thread about
-/// to start. If the thread was joined, only the beginning of the descriptor remains a root, because
-/// glibc reuses it.
+/// a root. The descriptor holds the result of a thread that is not joined yet, or the argument of a
+/// thread about to start. If the thread was joined, only the beginning of the descriptor remains a
+/// root, because glibc reuses the descriptor.
 ///
 /// `Memory` provides `visit_pieces` as `CopiedMemory` does. Not thread-safe.
 template <class Memory>
 class EndedThreads {
  public:
-  /// Refers to `layout` and `memory`.
+  /// Stores references to `layout` and `memory`.
   EndedThreads(ScanLayout& layout, Memory& memory) noexcept : layout_(layout), memory_(memory) {}
 
   /// Adds the stacks of ended threads to `left_out`. Precondition: `programs` is settled. Returns
@@ -49,7 +49,7 @@ class EndedThreads {
   using Words = std::span<const std::uintptr_t>;
 
   static constexpr std::size_t kWord = sizeof(std::uintptr_t);
-  /// Maximum number of words between the descriptor's begin and the three words.
+  /// Maximum number of words between the descriptor's begin and the three words that must match.
   static constexpr std::size_t kMaxBefore = 512;
   /// Offset of the thread id in a descriptor whose first word is its address.
   static constexpr std::size_t kIdOffset = 720;
@@ -92,8 +92,8 @@ class EndedThreads {
   }
 
   /// Returns the begin of the descriptor. If the thread pointer addresses the descriptor, its first
-  /// and third word hold its own address. Otherwise assumes that it begins `kLeastBefore` words
-  /// before the three words.
+  /// and third word hold its own address. Otherwise assumes that the descriptor begins
+  /// `kLeastBefore` words before the three words.
   static std::uintptr_t begin_of_description(std::uintptr_t at, Words words,
                                              std::size_t three) noexcept {
     const std::size_t most = std::min(three, kMaxBefore);

@@ -36,7 +36,7 @@ struct ScanResults {
 
   std::atomic<State> state{State::kNotDone};
   std::uint64_t unread_bytes = 0;
-  /// Number of stacks with room. Blocks of other stacks are summed under `kUnknownStack`.
+  /// Number of elements of `by_stack`. Blocks of other stacks are summed under `kUnknownStack`.
   std::size_t stacks = 0;
 
   [[nodiscard]] UnreachableSum* by_stack() noexcept {
@@ -70,12 +70,12 @@ struct ScanOrder {
 
 /// Finds the bins of a malloc arena of glibc in `words`, which lie at `address`. Bins are 127
 /// circular lists, whose heads are an array (malloc/malloc.c, "struct malloc_state"). A list head
-/// points at a chunk header, which overlaps the last usable word of the previous block. As roots,
-/// list heads would therefore make live blocks reachable.
+/// points at a chunk header, which overlaps the last usable word of the previous block. List heads
+/// used as roots would therefore make live blocks reachable.
 ///
-/// Returns the range of the array and of the arena's members before it. Returns an empty range if
-/// there is no array. Recognizes the array by the empty lists at its end: their two words point two
-/// words before themselves.
+/// Returns the range of the array and of the arena's members before the array. Returns an empty
+/// range if `words` contains no array. Recognizes the array by the empty lists at its end: both
+/// words of an empty list point two words before the first of them.
 [[nodiscard]] inline AddressRange find_allocator_lists(std::span<const std::uintptr_t> words,
                                                        std::uintptr_t address) noexcept {
   constexpr std::size_t kListWords = 2 * 127;
@@ -104,8 +104,8 @@ struct ScanOrder {
   return {address + before * kWord, address + end * kWord};
 }
 
-/// Finds the unreachable blocks of a recorder. Runs in a forked copy of the process, or while all
-/// other threads are stopped. Allocates only in the arena.
+/// Finds the unreachable blocks among those that a recorder tracks. Runs in a forked copy of the
+/// process, or while all other threads are stopped. Allocates only in the arena.
 class FrozenScan {
  public:
   using State = ScanResults::State;
@@ -150,7 +150,7 @@ class FrozenScan {
   void add_root(AddressRange root) noexcept;
 
   /// Marks the block of a reallocation in progress. The block is in no table, and only the
-  /// reallocating thread has its new address.
+  /// reallocating thread has the block's new address.
   void add_moved(const MovedBlock& moved, os::ThreadId id) noexcept;
 
   /// Marks the block at `word` if it may be a new block that is not recorded yet.
@@ -159,7 +159,7 @@ class FrozenScan {
   /// Returns whether the thread was stopped in a hooked call.
   [[nodiscard]] bool is_inside_hook(const os::ThreadRegisters& thread) const noexcept;
 
-  /// Returns the thread's slot, or nullptr if it is unreadable.
+  /// Returns the thread's slot, or nullptr if the slot is unreadable.
   [[nodiscard]] const ThreadSlot* slot_of(const os::ThreadRegisters& thread) const noexcept;
 
   void add_up() noexcept;

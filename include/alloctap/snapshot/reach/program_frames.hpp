@@ -12,8 +12,8 @@
 
 namespace alloctap {
 
-/// Unwinds a thread that writes a report or waits for one from the tracker's frames to the
-/// program's. The tracker's stack and registers must not be roots, because unused slots there may
+/// Unwinds a thread from the tracker's frames to the program's frames. The thread writes a report
+/// or waits for a report. The tracker's frames must not be roots, because unused slots in them may
 /// hold stale pointers to lost blocks.
 ///
 /// Runs in the forked copy of the process, or while other threads are stopped. Not thread-safe.
@@ -24,10 +24,10 @@ class ProgramFrames {
   ProgramFrames(AddressRange tracker, AddressRange c_library) noexcept
       : tracker_(tracker), c_library_(c_library) {}
 
-  /// Sets `thread` to the registers with which it entered the tracker. If the program called the
-  /// tracker, does so only if `needs_no_arguments`, because argument registers may hold the only
-  /// pointer to a block. If a signal entered the tracker, does so always. Leaves `thread` unchanged
-  /// if the thread is outside the tracker or unwinding fails.
+  /// Sets the registers in `thread` to their values at the entry to the tracker. If the program
+  /// called the tracker, sets them only if `needs_no_arguments`, because argument registers may
+  /// hold the only pointer to a block. If a signal entered the tracker, always sets them. Leaves
+  /// `thread` unchanged if the thread is outside the tracker or unwinding fails.
   void leave_tracker(os::ThreadRegisters& thread, bool needs_no_arguments) noexcept {
     if (tracker_.empty() || thread.general_count < arch::DwarfRegisters::kCount) return;
     begin(thread);
@@ -62,7 +62,7 @@ class ProgramFrames {
     return false;
   }
 
-  /// Unwinds from the C library to its caller, which called `exit` or is that of `main`. The C
+  /// Unwinds from the C library to the caller of `exit`, or to `_start` if `main` returned. The C
   /// library calls the tracker only from exit handlers and in the tracker's threads.
   void leave_exit() noexcept {
     constexpr int kMaxFrames = 8;

@@ -10,8 +10,8 @@
 namespace alloctap {
 
 /// The unreachable part of the live blocks. A block is definitely lost if no other unreachable
-/// block points at it. If only cycles lead to a block, the block at the lowest address from which
-/// all of them are reachable is definitely lost. All other unreachable blocks are indirectly lost.
+/// block points at it. If no other unreachable block points at a cycle, the block of the cycle at
+/// the lowest address is definitely lost. All other unreachable blocks are indirectly lost.
 struct UnreachableSum {
   std::uint64_t definite_allocations = 0;
   std::uint64_t definite_bytes = 0;
@@ -36,13 +36,13 @@ struct UnreachableSum {
 struct ScanSummary {
   bool done = false;
   /// Number of threads that could not be stopped. Blocks may be reported as unreachable if only
-  /// their registers hold the pointers, or if they were reallocating the blocks.
+  /// such a thread's registers hold the pointers, or if it was reallocating the blocks.
   std::uint64_t unseen_threads = 0;
   /// Number of bytes that may hold pointers but could not be read.
   std::uint64_t unread_bytes = 0;
   /// Time for which the world was stopped, in nanoseconds.
   std::int64_t stopped_ns = 0;
-  /// Total time in nanoseconds.
+  /// Duration of the whole scan, in nanoseconds.
   std::int64_t scan_ns = 0;
 };
 

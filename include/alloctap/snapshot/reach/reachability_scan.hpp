@@ -38,7 +38,7 @@ struct ScannedTracker {
   /// Blocks that were allocated before the tracker was installed.
   std::span<const AddressRange> earlier_blocks;
   /// Calls `visit` with `context` and each pointer that the tracker stores for the program. nullptr
-  /// if it stores none.
+  /// if the tracker stores no such pointer.
   void (*for_each_kept_pointer)(void (*visit)(void*, const void*), void* context) = nullptr;
 };
 
@@ -52,15 +52,16 @@ class ReachabilityScan {
   ReachabilityScan& operator=(const ReachabilityScan&) = delete;
   ~ReachabilityScan();
 
-  /// Starts the scan. `mine` are the registers of the calling thread in the frame of a caller. The
-  /// stack below their stack pointer is no root. `ScanLayout` describes `all_blocks_known`.
+  /// Starts the scan. `mine` are the calling thread's registers in the frame of a caller. The stack
+  /// below the stack pointer in `mine` is no root. `ScanLayout::all_blocks_known` documents the
+  /// last argument.
   [[nodiscard]] Status begin(const arch::RegisterValues& mine, bool all_blocks_known);
 
   /// Waits for the result and adds it to `snapshot`, which was taken after `begin`.
   [[nodiscard]] Status finish(Snapshot& snapshot);
 
  private:
-  /// Room for additional threads, because threads may be created after the count.
+  /// Extra slots for threads that are created after the threads were counted.
   static constexpr std::size_t kMoreThreads = 256;
 
   static Status no_memory();
@@ -73,8 +74,8 @@ class ReachabilityScan {
 
   Status freeze();
 
-  /// Acquires the locks that the scan needs, then stops all threads. So no stopped thread holds
-  /// one.
+  /// Acquires the locks that the scan needs, then stops all threads. So no stopped thread holds any
+  /// of the locks.
   int freeze_stopped() noexcept;
 
   static void scan(void* argument, const os::FrozenState& state) noexcept;

@@ -26,10 +26,10 @@ struct ScanRegion {
   bool shared = false;
   /// Whether the mapping has no file.
   bool anonymous = false;
-  /// Whether it is private memory without access rights, which the program may make accessible
-  /// again. False for large ranges, which only reserve address space.
+  /// Whether the mapping is private memory without access rights, which the program may make
+  /// accessible again. False for large ranges, which only reserve address space.
   bool is_protected = false;
-  /// Whether it is the stack of the main thread.
+  /// Whether the mapping is the stack of the main thread.
   bool main_stack = false;
   /// Whether the module's file declares the region writable; nullopt if unknown.
   std::optional<bool> for_writing = {};
@@ -63,7 +63,7 @@ struct ScanLayout {
   AddressRanges modules;
   /// Memory known to be the program's: mapped by the program, or allocated before tracking began.
   AddressRanges programs;
-  /// Memory that is no root, whatever it contains.
+  /// Memory that is excluded from the roots, regardless of its content.
   AddressRanges left_out;
   std::span<const os::ThreadRegisters> threads;
   std::span<const ScannedBlock> blocks;
@@ -71,7 +71,7 @@ struct ScanLayout {
   /// blocks may contain unrecorded blocks, so it is a root.
   bool all_blocks_known = true;
 
-  /// Whether `threads` contains all threads.
+  /// Whether `threads` contains all threads of the process.
   bool all_threads_seen = true;
 
   /// Returns the region that contains `address`, or nullptr.

@@ -12,13 +12,13 @@
 namespace alloctap {
 
 /// Selects the ranges that are roots: data of modules, and writable memory that contains no blocks
-/// of an allocator. In memory of allocators, only stacks, thread-local storage and memory that the
+/// of an allocator. In an allocator's memory, only stacks, thread-local storage and memory that the
 /// program mapped are roots. Blocks are never roots, because only reachable blocks are scanned.
 ///
 /// Memory of unknown use is a root. So a leak may be missed, but no reachable block is reported.
 class ScanRoots {
  public:
-  /// Refers to `layout`, whose sets must be settled.
+  /// Stores a reference to `layout`, whose sets must be settled.
   explicit ScanRoots(const ScanLayout& layout) noexcept : layout_(layout), places_(layout) {}
 
   /// Finds stacks and thread-local storage. Call it first. Returns false if out of memory.
@@ -48,8 +48,8 @@ class ScanRoots {
     return region.writable || (region.anonymous && !region.executable) || was_writable(region);
   }
 
-  /// Returns whether the loader made the region read-only after relocation (RELRO). The program
-  /// headers of the module decide, or, if unknown, whether writable memory of a module follows.
+  /// Returns whether the loader made the region read-only after relocation (RELRO). Uses the
+  /// module's program headers or, if unknown, whether a module's writable memory follows.
   [[nodiscard]] bool was_writable(const ScanRegion& region) const noexcept {
     if (region.for_writing) return *region.for_writing && !region.executable;
     const ScanRegion* const next = &region + 1;

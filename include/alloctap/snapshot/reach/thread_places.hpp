@@ -62,9 +62,9 @@ class ThreadPlaces {
   }
 
   /// Returns whether `below`, the part of `region` below the stack pointer, contains nothing but
-  /// stack. This holds for the main thread. For other threads, the region must begin behind a guard
-  /// page and contain the thread's storage above the stack. It must contain neither blocks, nor
-  /// memory that the program mapped, nor another thread's stack or storage.
+  /// stack. Returns true for the main thread. For other threads, the region must begin behind a
+  /// guard page and contain the thread's storage above the stack. It must contain neither blocks,
+  /// nor memory that the program mapped, nor another thread's stack or storage.
   [[nodiscard]] bool is_unused(const ScanRegion& region, const os::ThreadRegisters& thread,
                                AddressRange below) const noexcept {
     if (region.main_stack) return true;
