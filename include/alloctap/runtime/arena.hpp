@@ -43,10 +43,10 @@ class Arena {
   [[nodiscard]] static void* allocate_dense_zeroed(std::size_t bytes) noexcept;
 
   /// Like `allocate_dense_zeroed`, but prefaults the pages, because accesses to a hash table are
-  /// spread over all its pages from the start.
+  /// spread over all pages of the table from the start.
   [[nodiscard]] static void* allocate_table(std::size_t bytes) noexcept;
 
-  /// Frees a block of one of the functions above; `bytes` is the size requested there.
+  /// Frees a block that one of the functions above returned for a request of `bytes` bytes.
   static void deallocate(void* address, std::size_t bytes) noexcept;
 
   /// Like `allocate`, but always whole zeroed pages, to be freed by `deallocate_pages`.
@@ -56,10 +56,10 @@ class Arena {
   [[nodiscard]] static void* allocate_aligned_pages(std::size_t bytes,
                                                     std::size_t alignment) noexcept;
 
-  /// Unmaps a block of one of the two functions above; `bytes` is the size requested there.
+  /// Unmaps pages that one of the two functions above returned for a request of `bytes` bytes.
   static void deallocate_pages(void* address, std::size_t bytes) noexcept { unmap(address, bytes); }
 
-  /// Returns the number of mapped bytes. Fewer are resident, because some pages were never touched.
+  /// Returns the number of mapped bytes. Fewer bytes are resident: some pages were never touched.
   [[nodiscard]] static std::size_t mapped_bytes() noexcept {
     return mapped_bytes_.load(std::memory_order_relaxed);
   }
@@ -84,17 +84,17 @@ class Arena {
     return (bytes + page - 1) & ~(page - 1);
   }
 
-  /// The kernel may reuse a page that one thread unmapped for a mapping of another thread. Acquire
-  /// in `map` and release in `unmap` make that order visible to race detectors. Both hold a
-  /// `ReentrancyGuard`, so that hooked page functions do not report the tracker's pages.
+  /// The kernel may reuse a page that one thread unmapped for a mapping of another thread. An
+  /// acquire in `map` and a release in `unmap` show race detectors this order. Both functions hold
+  /// a `ReentrancyGuard`, so that hooked page functions do not report the tracker's pages.
   static void* map(std::size_t bytes) noexcept;
 
   static void unmap(void* address, std::size_t bytes) noexcept;
 
   static void* allocate_block(std::size_t size_class) noexcept;
 
-  /// Bump-allocates a block from the current chunk, aligned to its size. Alignment gaps and the end
-  /// of a chunk are never touched, so they cost only address space.
+  /// Bump-allocates a block from the current chunk, aligned to the block's size. Alignment gaps and
+  /// the end of a chunk are never touched and cost only address space.
   static void* carve(std::size_t bytes) noexcept;
 
   static inline constinit FutexLock lock_;

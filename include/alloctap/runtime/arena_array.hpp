@@ -13,7 +13,7 @@
 
 namespace alloctap {
 
-/// The base of `ArenaArray` that does not depend on the element type, so it is compiled only once.
+/// The code of `ArenaArray` that does not depend on the element type. It is compiled only once.
 class ArenaStorage {
  public:
   constexpr ArenaStorage() noexcept = default;

@@ -12,7 +12,7 @@
 namespace alloctap {
 
 /// A sorted table of the arena's mappings, to distinguish the tracker's memory from the program's.
-/// Adjacent ranges are merged. Few ranges remain, because kernels place mappings side by side.
+/// Adjacent ranges are merged. The table stays short, because kernels place mappings side by side.
 ///
 /// Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 class ArenaRegions {
@@ -32,14 +32,14 @@ class ArenaRegions {
   static void remove(const void* address, std::size_t bytes) noexcept;
 
   /// Calls `visit(const Region&)` by ascending address. `visit` may use the arena: a range that
-  /// grows may then be visited twice, and one added below the current position is not visited.
+  /// grows may then be visited twice, and a range added below the current position is not visited.
   template <class Visit>
   static void for_each(Visit&& visit) {
     Region region{0, 0};
     while (find_ending_behind(region.end, region)) visit(region);
   }
 
-  /// Returns whether the table lists all ranges; false once it has overflowed.
+  /// Returns whether the table lists all ranges; false once the table has overflowed.
   [[nodiscard]] static bool complete() noexcept {
     const std::lock_guard hold(lock_);
     return complete_;

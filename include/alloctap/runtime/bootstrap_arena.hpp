@@ -13,7 +13,7 @@ namespace alloctap {
 ///
 /// Serves dlsym while hooks resolve the original functions, and the tracker while the program's
 /// allocator may be locked (`UseInternalArena`). Hooks check each freed pointer with `owns`, so any
-/// code may free its blocks. Thread-safe; runs inside malloc.
+/// code may free blocks of the buffer. Thread-safe; runs inside malloc.
 class BootstrapArena {
  public:
   static constexpr std::size_t kBytes = 256 * 1024;

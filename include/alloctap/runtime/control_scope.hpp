@@ -9,11 +9,11 @@
 namespace alloctap {
 
 /// A scope guard that holds the control lock. The program's code, such as a dump's output, may run
-/// inside the scope. Work that would deadlock there is deferred: the destructor runs it after it
-/// has released the lock. Control plane.
+/// inside the scope. `defer` accepts work that would deadlock inside the scope; the destructor runs
+/// that work after it has released the lock. Control plane.
 class ControlScope {
  public:
-  /// A deferrable function with its list link. May be pending only once at a time. Never destroyed.
+  /// A deferrable function and its list link. May be pending only once at a time. Never destroyed.
   struct Deferred {
     void (*run)() noexcept;
     Deferred* next = nullptr;
@@ -30,7 +30,7 @@ class ControlScope {
     control_lock.unlock();
     while (work != nullptr) {
       Deferred& one = *work;
-      // While `one` runs, it may be deferred again, so its link is read first.
+      // `one.run` may defer `one` again and so overwrite `next`; therefore `next` is read first.
       work = one.next;
       one.run();
     }

@@ -8,10 +8,10 @@
 namespace alloctap {
 
 /// A `RecordingScope` whose destructor restores errno. On Linux `ThreadState` caches the address of
-/// errno, because asking the C library twice for each malloc/free pair costs more.
+/// errno, because two calls of the C library for each malloc/free pair cost more.
 ///
 /// `ErrnoGuard` is the first base and so is destroyed last, because the destructor of
-/// `RecordingScope` may make a system call.
+/// `RecordingScope` may make a system call that changes errno.
 class ErrnoSafeRecordingScope : os::ErrnoGuard, public RecordingScope {
  public:
   ALLOCTAP_ALWAYS_INLINE ErrnoSafeRecordingScope() noexcept

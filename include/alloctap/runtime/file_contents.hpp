@@ -10,7 +10,7 @@ namespace alloctap {
 
 /// Appends at most `most` bytes of `path`, which may be a device or a pipe, to `contents`. Returns
 /// 0 or a negated errno: `-EFBIG` if the file is larger, `-ENOMEM` if out of memory. After an error
-/// `contents` has the bytes read before it. Control plane.
+/// `contents` has the bytes read before the error. Control plane.
 [[nodiscard]] int read_file(const char* path, std::size_t most,
                             ArenaArray<char>& contents) noexcept;
 

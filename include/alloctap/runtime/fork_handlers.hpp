@@ -11,9 +11,9 @@
 
 namespace alloctap {
 
-/// The lock that guards the registration of the fork handlers. No handler can release this lock in
-/// a child, so it stores its holder's process id: a child may acquire it if the holder's process is
-/// the parent. Counts as a lock of the tracker.
+/// The lock that guards the registration of the fork handlers. No fork handler releases this lock
+/// in a child. So the lock stores the process id of its holder, and a child may acquire a lock that
+/// its parent process holds. Counts as a lock of the tracker.
 class ForkRegistrationLock {
  public:
   void lock() noexcept;
@@ -30,16 +30,16 @@ class ForkHandlers {
  public:
   using ChildCallback = void (*)() noexcept;
 
-  /// Registers the handlers once. Must precede the first use of a lock that they acquire, and of a
-  /// lock inside a `RecordingScope`; otherwise a child may inherit it locked by another thread.
-  /// Returns false if out of memory. May call malloc, so never call it inside a hook.
+  /// Registers the handlers once. Must precede the first use of a lock that the handlers acquire,
+  /// or that is used inside a `RecordingScope`. Otherwise a child may inherit a lock that another
+  /// thread held. Returns false if out of memory. May call malloc, so never call it inside a hook.
   static bool ensure_registered() noexcept {
     return is_registered_.load(std::memory_order_acquire) || register_once();
   }
 
-  /// Ensures the registration and adds `in_child`. The child calls `in_child` before any hook
-  /// records, with only the control lock held. Returns false if out of memory or if `kMaxCallbacks`
-  /// functions are registered.
+  /// Registers the handlers if needed and adds `in_child`. The child calls `in_child` before any
+  /// hook records, with only the control lock held. Returns false if out of memory or if
+  /// `kMaxCallbacks` functions are registered.
   [[nodiscard]] static bool install(ChildCallback in_child) noexcept;
 
  private:
@@ -49,7 +49,7 @@ class ForkHandlers {
 
   static bool register_locked() noexcept;
 
-  /// Skips the control lock if this thread holds it, because a dump's output may fork.
+  /// Does not acquire the control lock if this thread holds that lock: a dump's output may fork.
   static void prepare();
 
   static void in_parent();
@@ -61,7 +61,7 @@ class ForkHandlers {
     guard_depth(-1);
   }
 
-  /// Changes the re-entrancy depth, to hide what libc allocates between the handlers.
+  /// Changes the re-entrancy depth, so that blocks that libc allocates in between are not recorded.
   static void guard_depth(int change) noexcept { this_thread_slot().depth.fetch_add(change); }
 
   static inline constinit ForkRegistrationLock lock_;

@@ -10,7 +10,7 @@
 namespace alloctap {
 
 /// A mutex that spins briefly, then sleeps (Drepper, "Futexes Are Tricky", 2011, section 5). Works
-/// with std::lock_guard; not recursive. On a thread that holds such a lock `inside_tracker()` is
+/// with std::lock_guard; not recursive. While a thread holds the lock, its `inside_tracker()` is
 /// true. Constant-initialized, never destroyed.
 class FutexLock {
  public:
@@ -59,9 +59,9 @@ class FutexLock {
   std::atomic<std::uint32_t> word_{kFree};
 };
 
-/// Temporarily releases a lock that this thread acquired before it stopped the world, so that code
-/// that it calls can acquire the lock. Does not wake waiters, because waking takes a system lock;
-/// the final unlock wakes them.
+/// Temporarily releases a lock that this thread acquired before it stopped the world, so that
+/// functions that this thread calls can acquire the lock. Does not wake waiters, because waking
+/// takes a system lock; the thread's final unlock wakes the waiters.
 class ScopedUnlock {
  public:
   explicit ScopedUnlock(FutexLock& lock) noexcept

@@ -7,8 +7,8 @@
 namespace alloctap {
 
 /// Holds a `T` that the first `get` constructs and that is never destroyed. Suits static objects
-/// that are used before static constructors run: a constructor that runs later would erase their
-/// contents. Not thread-safe: callers of `get` hold the lock of the object's owner.
+/// that are used before static constructors run: a constructor that runs after the first use would
+/// erase the contents. Not thread-safe: callers of `get` hold the lock of the object's owner.
 template <class T>
 class NoDestroyLazy {
  public:

@@ -50,7 +50,7 @@ class ThreadStateSlot {
 
 /// One `T` per thread, default-initialized in arena memory, which is zeroed pages or a reused
 /// block. Never destroyed. When a thread ends, its `T` passes with its `ThreadState` to a later
-/// thread; then `ThreadState::generation` differs.
+/// thread, which has another `ThreadState::generation`.
 template <class T>
 class PerThread {
  public:
@@ -67,7 +67,7 @@ class PerThread {
   }
 
   /// Calls `visit(T&)` or `visit(T&, const ThreadState&)` for each thread's `T`, even if the thread
-  /// has ended. The caller has stopped the world or uses only atomic members.
+  /// has ended. The caller has stopped the world or uses only atomic members of `T`.
   template <class Visit>
   static void for_each(Visit&& visit) {
     ThreadStates::for_each([&](ThreadState& thread) {

@@ -16,8 +16,8 @@ struct ThreadState;
 /// destructors of a thread may free memory.
 struct ThreadSlot {
   ThreadState* state = nullptr;
-  /// Atomic so that the compiler keeps stores before and after a direct call of malloc. GCC assumes
-  /// that malloc reads no user data, and deletes stores to a plain variable.
+  /// Counts nested guards. Atomic so that the compiler keeps stores before and after a direct
+  /// malloc. GCC assumes that malloc reads no user data, and deletes stores to a plain variable.
   std::atomic<std::int32_t> depth{0};
   /// If positive, this thread's allocations are served by `BootstrapArena` (`UseInternalArena`).
   std::atomic<std::int32_t> own_allocations{0};
@@ -33,7 +33,7 @@ struct ThreadSlot {
 
   /// Increments `critical` of the calling thread. Not an atomic increment, because an interrupting
   /// signal handler restores the value before it returns. Static, because UBSan's null check of
-  /// `this` would read flags of an addition that the linker removes when it relaxes TLS accesses.
+  /// `this` would read CPU flags of an addition that the linker removes in TLS relaxation.
   static void enter_critical() noexcept { add_critical(1); }
   static void leave_critical() noexcept { add_critical(-1); }
 
@@ -51,7 +51,7 @@ inline void ThreadSlot::add_critical(std::int32_t change) noexcept {
 }
 
 /// A scope guard that counts how deep this thread is in hooked functions. The outermost call comes
-/// from the program and is recorded; nested calls pass through.
+/// from the program and is recorded; nested calls are not recorded.
 class ReentrancyGuard {
  public:
   ReentrancyGuard() noexcept

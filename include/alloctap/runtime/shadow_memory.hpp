@@ -16,22 +16,23 @@
 namespace alloctap {
 
 /// A sparse three-level array (radix tree) over the 48-bit address space. It has a word for each
-/// granule of 2^`kGranuleBits` bytes. A leaf has 2 MiB of words, for 8 MiB or more of heap. Leaves
-/// are allocated as zeroed pages on first use.
+/// granule of 2^`kGranuleBits` bytes. A leaf has 2 MiB of words, which describe 8 MiB or more of
+/// heap. Leaves are allocated as zeroed pages on first use.
 ///
 /// If at least half of the next lower leaf is in use, the heap is probably growing and will fill
 /// the new leaf. Then the new leaf is one huge page, which also saves TLB misses when old blocks
-/// are freed. Otherwise it has small pages, prefaulted 64 KiB at a time if the heap grows upwards.
+/// are freed. Otherwise it has small pages, prefaulted by 64 KiB if the heap grows upwards.
 ///
-/// Middle nodes note which parts of their leaves were written. Iteration skips unwritten parts.
-/// Writers do not read them first: a read would map the zero page, and the write would fault again.
+/// Middle nodes record which parts of their leaves are prepared for writing. Iteration skips other
+/// parts. Writers never read an unprepared part: the read would map the zero page; a write would
+/// fault again.
 ///
 /// Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 template <int kGranuleBits>
 class BasicShadowMemory {
  public:
   using Word = std::atomic<std::uint32_t>;
-  /// The size in bytes of a region whose events a queue orders (`has_neighbour`).
+  /// The size in bytes of an address range whose events a queue keeps in order (`has_neighbour`).
   static constexpr std::uintptr_t kRegion = 4096;
 
   constexpr BasicShadowMemory() noexcept = default;
@@ -41,8 +42,8 @@ class BasicShadowMemory {
     return std::rotr(address_of(pointer), kAlignmentBits) >> (kAddressBits - kAlignmentBits) == 0;
   }
 
-  /// Returns whether the granule of `word[1]` is in the same 4 KiB region as `pointer`. A queue
-  /// that orders the events of each region never lets two threads change both words at once.
+  /// Returns whether the 4 KiB region of `pointer` also has the next granule. A queue that keeps
+  /// the events of a region in order never lets two threads change both granules' words at once.
   static bool has_neighbour(const void* pointer) noexcept {
     return address_of(pointer) % kRegion < kRegion - (std::uintptr_t{1} << kGranuleBits);
   }
@@ -59,7 +60,7 @@ class BasicShadowMemory {
     return leaf != nullptr ? &leaf->words[word_of(address)] : nullptr;
   }
 
-  /// Returns the word of `pointer`, for writing; nullptr until `make` has prepared that part.
+  /// Returns the word of `pointer`, for writing; nullptr until `make` has prepared the leaf's part.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Word* find_made(const void* pointer) noexcept {
     const std::uintptr_t address = address_of(pointer);
     Middle* const middle = root_[top_of(address)].load(std::memory_order_acquire);
@@ -114,7 +115,7 @@ class BasicShadowMemory {
   static constexpr std::size_t kParts = std::size_t{1} << kPartBits;
   static constexpr int kPartShift = kGranuleBits + kLeafBits - kPartBits;
   static constexpr std::size_t kWordsInPart = kWords / kParts;
-  /// Only 64 KiB of words, because a heap that stops growing wastes what was prefaulted.
+  /// The parts to prefault: only 64 KiB, because a heap that stops growing wastes prefaulted pages.
   static constexpr std::size_t kPartsAtOnce = 8;
   static constexpr std::size_t kWordsAtOnce = 64;
   static constexpr std::size_t kSmallPage = 4096;
@@ -127,7 +128,7 @@ class BasicShadowMemory {
     std::array<std::atomic<Leaf*>, std::size_t{1} << kMiddleBits> leaves;
     /// One byte per part of each leaf: 1 if `make` has prepared the part for writing.
     std::array<std::atomic<std::uint8_t>, kParts << kMiddleBits> made;
-    /// One bit per leaf in use, read first, so most pages of `made` are never touched.
+    /// One bit per leaf, 1 if in use. Read before `made`, most pages of which are never touched.
     std::array<std::atomic<std::uint64_t>, (std::size_t{1} << kMiddleBits) / 64> used;
 
     [[nodiscard]] bool is_made(std::size_t part) const noexcept {

@@ -8,9 +8,9 @@
 
 namespace alloctap {
 
-/// Lets the first thread do some work; threads that arrive meanwhile skip it and can wait for its
-/// end. Not a lock: data that the work accesses needs its own lock. May be used inside malloc. May
-/// change errno. Constant-initialized, never destroyed.
+/// Lets the first thread do some work; threads that arrive meanwhile skip the work and can wait
+/// until it ends. Not a lock: data that the work accesses needs its own lock. May be used inside
+/// malloc. May change errno. Constant-initialized, never destroyed.
 class SingleFlight {
  public:
   constexpr SingleFlight() noexcept = default;
@@ -30,7 +30,7 @@ class SingleFlight {
   /// Blocks until the current work ends or `nanoseconds` have passed. May return early.
   void await_end(std::int64_t nanoseconds) noexcept;
 
-  /// Resets in the child of a fork, because the thread that did the work does not exist there.
+  /// Resets the word in the child of a fork, which lacks the thread that did the work.
   void after_fork() noexcept { word_.store(kFree, std::memory_order_relaxed); }
 
  private:

@@ -20,13 +20,14 @@
 
 namespace alloctap {
 
-/// Stops the world: waits until other threads leave their recording scopes, and keeps them out. One
-/// per process. Each thread has a flag that is 1 while it records (`enter` to `leave`). The
-/// stopping thread calls `close`, then waits until all flags are 0.
+/// Stops the world: waits until other threads leave their recording scopes, and blocks threads that
+/// enter one. One per process. A thread's flag is 1 while the thread records (`enter` to `leave`).
+/// The stopping thread calls `close`, then waits until all flags are 0.
 ///
-/// Both sides follow Dekker's pattern: store their own word, then load the other's. The stopping
-/// thread orders the accesses of both sides by a process-wide barrier (membarrier on Linux), so
-/// that `enter` needs no fence. If the system has no such barrier, `enter` uses a fence.
+/// Recording threads and the stopping thread follow Dekker's pattern: each stores its own word,
+/// then loads the other's word. The stopping thread orders the accesses of both by a process-wide
+/// barrier (membarrier on Linux), so that `enter` needs no fence. If the system has no process-wide
+/// barrier, `enter` uses a fence.
 class WorldGate {
  public:
   using Flag = std::atomic<std::uint32_t>;
@@ -59,8 +60,8 @@ class WorldGate {
   /// next, then `wait_for` with each thread's flag.
   static void close() noexcept { word_.fetch_or(kClosed, std::memory_order_seq_cst); }
 
-  /// Makes the flag of each thread that passed `enter` visible. Interrupts every processor that
-  /// runs a thread of this process.
+  /// Makes the flags of all threads that passed `enter` visible to the calling thread. Interrupts
+  /// every processor that runs a thread of this process.
   static void synchronize() noexcept {
     if ((word_.load(std::memory_order_relaxed) & kNeedsFence) == 0) os::process_wide_barrier();
   }
@@ -83,7 +84,7 @@ class WorldGate {
   /// process. May be called in a signal handler.
   static void halt() noexcept { word_.fetch_or(kHalted, std::memory_order_seq_cst); }
 
-  /// Lets `enter` pass again, whatever was closed or halted; for the child of a fork.
+  /// Lets `enter` pass again after `close` or `halt`. Used in the child of a fork.
   static void reset() noexcept { word_.fetch_and(kNeedsFence, std::memory_order_relaxed); }
 
  private:
@@ -104,9 +105,9 @@ class WorldGate {
 };
 
 /// The tracker's state for one thread, in arena memory. Created on the thread's first event. Only
-/// that thread uses it, except for `recording` and the list links. It outlives its thread, so
-/// events of the last destructors find it and no code runs at thread exit. A sweep reuses it for a
-/// new thread once the kernel no longer knows the thread id.
+/// that thread uses it, except for `recording` and the list links. The state outlives its thread,
+/// so the thread's last destructors can still record, and no code runs at thread exit. `sweep`
+/// frees the state for a new thread once the kernel no longer knows the thread id.
 struct ThreadState
     : boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
   /// The frame limit of the deepest stack that any tracker captures.
@@ -123,12 +124,12 @@ struct ThreadState
   std::uint16_t number = 0;
   /// The address of this thread's errno.
   os::ErrnoSlot error;
-  /// The objects of `PerThread`; other threads read them only while the world is stopped.
+  /// The objects that `PerThread` stores; other threads read them only while the world is stopped.
   std::array<void*, kMaxKept> kept{};
   /// The bounds of this thread's stack, read on demand.
   os::StackBounds stack_bounds;
-  /// The unwind buffer. It is here because the program's stack may be small. Its untouched pages
-  /// need no memory.
+  /// The unwinder's output. Not on the program's stack, which may be small. Untouched pages of the
+  /// array need no memory.
   std::uintptr_t frames[kMaxFrames];
 };
 
@@ -172,10 +173,10 @@ class ThreadStates {
   /// Returns the lock of the thread list, which is held around fork.
   [[nodiscard]] static FutexLock& lock() noexcept { return lock_; }
 
-  /// Keeps only the calling thread's state and updates its thread id; for the child of a fork.
+  /// Keeps only the calling thread's state in use and updates its thread id; for a fork's child.
   static void keep_only_mine() noexcept;
 
-  /// Returns the number of states not on the spare list; some threads may have ended recently.
+  /// Returns the number of states in use, including threads that ended after the last `sweep`.
   [[nodiscard]] static std::size_t count() noexcept {
     const std::lock_guard hold(lock_);
     return count_;
@@ -195,8 +196,8 @@ class ThreadStates {
   static ThreadState* take_spare() noexcept;
 
   /// Moves the states of ended threads to the spare list. A state with the calling thread's id also
-  /// belonged to an ended thread. The next sweep is due when the number of states has doubled, so a
-  /// thread costs an amortized constant number of system calls.
+  /// belonged to an ended thread, whose id was reused. The next sweep is due when the number of
+  /// states has doubled, so a thread costs an amortized constant number of system calls.
   static void sweep() noexcept;
 
   static inline constinit FutexLock lock_;
@@ -215,8 +216,8 @@ class ThreadStates {
   return this_thread_slot().critical.load(std::memory_order_relaxed) > 0;
 }
 
-/// Returns whether other threads may wait for the calling thread, so that it must not block for a
-/// snapshot. Used in signal handlers.
+/// Returns whether other threads may wait for the calling thread, so that the calling thread must
+/// not wait for a snapshot. Used in signal handlers.
 [[nodiscard]] inline bool inside_tracker() noexcept {
   const ThreadState* state = this_thread_slot().state;
   return holds_tracker_lock() ||
@@ -237,8 +238,7 @@ class RecordingScope {
   RecordingScope(const RecordingScope&) = delete;
   RecordingScope& operator=(const RecordingScope&) = delete;
 
-  /// Returns the thread's state; nullptr if there was no memory for one, and nothing may be
-  /// recorded.
+  /// Returns the thread's state; nullptr if out of memory. Then the thread must record nothing.
   [[nodiscard]] ThreadState* thread() const noexcept { return state_; }
 
  private:

@@ -11,8 +11,8 @@
 
 namespace alloctap {
 
-/// Minimum block size for which the kernel is asked which pages are present. The query takes 4 us,
-/// as long as filling that much resident memory and 1/40 of filling absent memory.
+/// Minimum block size for which the kernel is asked which pages are present. The query takes 4 us:
+/// as long as filling a block of this size if resident, 1/40 of that if absent.
 inline constexpr std::size_t kLeastBytesAskedFor = std::size_t{256} << 10;
 
 /// Calls `visit(std::byte* begin, std::size_t bytes)` for the parts of a block that may be nonzero:

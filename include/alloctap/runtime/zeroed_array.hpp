@@ -6,10 +6,10 @@
 namespace alloctap {
 
 /// An array of `kCount` objects of type `T`. All-zero bytes must be a valid initial state of `T`,
-/// such as of atomic numbers and pointers. Constant-initialized; a static one lies in .bss.
+/// as for atomic numbers and pointers. Constant-initialized; a static array lies in .bss.
 ///
 /// Replaces `std::array` of atomics, for which compilers evaluate each element's constructor to
-/// learn that it yields zeros. That takes a second per million bytes in every translation unit.
+/// learn that it yields zeros. That costs a second per million bytes in every translation unit.
 template <class T, std::size_t kCount>
 class ZeroedArray {
  public:

@@ -66,7 +66,7 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE void* Arena::map(std::size_t bytes) noexcept {
 
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE void Arena::unmap(void* address, std::size_t bytes) noexcept {
   const ReentrancyGuard guard;
-  // Precedes the unmapping, after which another thread may map the addresses.
+  // Removes the range first, because after `unmap` another thread may map the addresses.
   ArenaRegions::remove(address, whole_pages(bytes));
   mapped_bytes_.fetch_sub(whole_pages(bytes), std::memory_order_release);
   os::unmap_pages(address, whole_pages(bytes));

@@ -17,7 +17,7 @@ ALLOCTAP_INLINE bool FutexLock::try_lock_for(std::int64_t nanoseconds) noexcept 
   this_thread_slot().enter_critical();
   if (take_if_free()) return true;
   const std::int64_t end = os::monotonic_ns() + nanoseconds;
-  // A thread that times out leaves the word as awaited, so one unlock makes a needless wake call.
+  // A thread that times out leaves `kHeldAndAwaited`, so one unlock makes a needless wake call.
   while (word_.exchange(kHeldAndAwaited, std::memory_order_acquire) != kFree) {
     const std::int64_t left = end - os::monotonic_ns();
     if (left <= 0) {

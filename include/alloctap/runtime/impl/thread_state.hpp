@@ -107,7 +107,8 @@ ALLOCTAP_INLINE ThreadState* ThreadStates::make_or_reuse() noexcept {
 }
 
 ALLOCTAP_INLINE void ThreadStates::adopt(ThreadState& state) noexcept {
-  // Pairs with the previous owner's last store to its flag, so that its accesses happened before.
+  // Pairs with the previous owner's last store to this flag, so that owner's accesses happened
+  // before.
   state.recording.exchange(0, std::memory_order_acquire);
   ++state.generation;
   state.error = os::ErrnoSlot::mine();
@@ -130,7 +131,7 @@ ALLOCTAP_INLINE void ThreadStates::sweep() noexcept {
     const os::ThreadId id = state->thread_id.load(std::memory_order_relaxed);
     ThreadState& current = *state++;
     if (id != mine && os::thread_is_alive(id)) continue;
-    // Pairs with the ended thread's last store: later readers do not wait for its flag.
+    // Pairs with the ended thread's last store to this flag, on which later readers do not wait.
     static_cast<void>(current.recording.load(std::memory_order_acquire));
     live.erase(live.iterator_to(current));
     spare_.get().push_back(current);
