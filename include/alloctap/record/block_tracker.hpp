@@ -10,7 +10,7 @@
 
 namespace alloctap {
 
-/// Weighs a record as `size` live bytes, without a sample weight.
+/// Counts a record as `size` live bytes, without a sample weight.
 struct AsRecorded {
   static std::uint64_t bytes(const BlockRecord& record) noexcept { return record.size; }
 };
@@ -19,17 +19,18 @@ struct AsRecorded {
 /// counts the result in the calling thread's stats. Allocations per stack are counted earlier, by
 /// the recorder.
 ///
-/// A reallocation begins with `take`, which removes the block's record and counts a free. If it
-/// fails, `put_back` restores the record and the count. So a snapshot or a fork in between sees
-/// consistent sums. `count_pair` counts an allocation and its free that cancelled out in a queue.
+/// A reallocation begins with `take`, which removes the block's record and counts a free. If the
+/// reallocation fails, `put_back` restores the record and the count. So a snapshot or a fork
+/// between the two sees consistent sums. `count_pair` counts an allocation and a free that
+/// cancelled out in a queue.
 ///
-/// `Owner` has static functions, so that the compiler knows the addresses of its tables: `meta()`
+/// `Owner` has static functions, so that the compiler knows the addresses of the tables: `meta()`
 /// returns the container, `threads()` the table of stats, `mine()` the calling thread's stats. If
 /// `mine()` returns nullptr (out of memory), the event is applied but counted as dropped.
 ///
 /// If `Owner::kKeepsPeak`, `Owner::on_peak_passed(record)` runs when the live bytes fall from a
-/// peak. The block of `record` was part of that peak, and is already removed. The call is the last
-/// action for an event, because it may temporarily leave the recording scope.
+/// peak. `record` was just removed; its block was live at the peak. The call is the last action for
+/// an event, because `on_peak_passed` may temporarily leave the recording scope.
 ///
 /// `Weigh::bytes(record)` returns how many live bytes a record represents; a sample represents more
 /// than its own size. Thread-safe; runs inside malloc.
@@ -49,7 +50,7 @@ class BlockTracker {
     return meta().expect(pointer);
   }
 
-  /// Stores a record by `expected`, the result of `expect`; `stats` is the calling thread's.
+  /// Stores a record; `expected` is the result of `expect`, `stats` is the calling thread's.
   template <class Expected>
   ALLOCTAP_ALWAYS_INLINE static void record_expected(const RecordedAllocation& allocation,
                                                      Expected expected, ThreadStats& stats) noexcept
@@ -96,8 +97,8 @@ class BlockTracker {
     count_put_back<AsRecorded>(record, meta().insert(pointer, record).kept);
   }
 
-  // Counters for records in containers other than `Meta`. `outcome` and `kept` are what inserting
-  // the record there returned.
+  // Functions that count records stored in containers other than `Meta`. `outcome` and `kept` are
+  // results of inserting the record into that container.
 
   template <class Weigh>
   ALLOCTAP_ALWAYS_INLINE static void count_allocation(const BlockRecord& record,
@@ -144,7 +145,7 @@ class BlockTracker {
     return stats;
   }
 
-  /// Takes the record by value, so that the caller can keep its own in registers.
+  /// Takes the record by value, so that the caller's record can stay in registers.
   ALLOCTAP_NOINLINE static void record_slow(void* pointer, BlockRecord record,
                                             ThreadStats& stats) noexcept {
     const os::ErrnoGuard preserve_error;
@@ -185,7 +186,7 @@ class BlockTracker {
     }
   }
 
-  /// Takes the record by value, so that the caller can keep its own in registers.
+  /// Takes the record by value, so that the caller's record can stay in registers.
   ALLOCTAP_NOINLINE static void notify_peak_passed(BlockRecord record) noexcept {
     if constexpr (Owner::kKeepsPeak) {
       const os::ErrnoGuard preserve_error;

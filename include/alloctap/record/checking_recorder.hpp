@@ -33,8 +33,8 @@ class CheckingRecorder : public Recorder<Config> {
   using Base = Recorder<Config>;
   using Checks = typename Config::Checks;
 
-  /// Runs in the first hooked call, or before the hook is installed. Uses the internal arena if it
-  /// allocates.
+  /// Runs in the first hooked call, or before the hook is installed. Uses the internal arena to
+  /// allocate.
   static void on_first_call() noexcept {
     read_environment();
     Base::on_first_call();
@@ -125,7 +125,7 @@ class CheckingRecorder : public Recorder<Config> {
     return checker_.accesses().room_at(pointer);
   }
 
-  /// Reports `access` if it is a fault; `origin` is the call site of the accessing function.
+  /// Reports `access` if the access is a fault; `origin` is the accessing function's call site.
   static void check_access(const MemoryAccess& access, const CallOrigin& origin) noexcept {
     const std::optional<AccessFault> fault = checker_.accesses().find_fault(access);
     if (!fault.has_value()) return;
@@ -160,7 +160,7 @@ class CheckingRecorder : public Recorder<Config> {
     checker_.register_unchecked_block(block);
   }
 
-  /// Opens no recording scope, because a call of the tracker that may have one is running.
+  /// Opens no recording scope, because the tracker function that is running may already hold one.
   static ReleasePlan release_unchecked(const void* block) noexcept {
     return checker_.release_unchecked(block);
   }
@@ -181,8 +181,8 @@ class CheckingRecorder : public Recorder<Config> {
     });
   }
 
-  /// Checks all blocks and returns the faults. The caller has stopped the world. After resuming it,
-  /// the caller passes the result to `act`.
+  /// Checks all blocks and returns the faults. The caller has stopped the world. After resuming the
+  /// world, the caller passes the result to `act`.
   static FoundMisuses sweep() noexcept {
     FoundMisuses found;
     checker_.sweep({.thread = os::current_thread_id(), .time_ns = os::coarse_monotonic_ns()},
@@ -209,10 +209,10 @@ class CheckingRecorder : public Recorder<Config> {
   }
 
  private:
-  /// Whether the hook supports guard pages. Otherwise their settings have no effect.
+  /// Whether the hook supports guard pages. Otherwise guard-page settings have no effect.
   static constexpr bool kPlaces = Config::Hook::capabilities.uses_guard_pages;
 
-  /// Installs `on_fault` as the handler of memory faults, once. Returns false if that failed.
+  /// Installs `on_fault` as the handler of memory faults, once. Returns false on failure.
   static bool catches_faults() noexcept {
     enum State : int { kUnknown, kCaught, kUncaught };
     static constinit std::atomic<int> state{kUnknown};
@@ -231,7 +231,7 @@ class CheckingRecorder : public Recorder<Config> {
   }
 
   /// Handles a memory fault in a signal handler, which may interrupt any code. Passes on faults
-  /// inside the tracker, because they are not accesses of the program.
+  /// inside the tracker, because the program did not cause them.
   static os::FaultVerdict on_fault(const os::MemoryFault& fault) noexcept {
     const auto* const address = reinterpret_cast<const void*>(fault.address);
     if (!checker_.guards(address) || inside_tracker()) return os::FaultVerdict::kPassOn;
@@ -273,7 +273,7 @@ class CheckingRecorder : public Recorder<Config> {
   static inline constinit BlockChecker<Checks> checker_;
 };
 
-/// Prepares the checks before the hook is installed. Returns an error if they are unavailable here.
+/// Prepares the checks before the hook is installed. Returns an error if checks are unavailable.
 template <class Config>
 [[nodiscard]] Status prepare_checks() {
   using Checks = typename Config::Checks;

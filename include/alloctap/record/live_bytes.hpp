@@ -16,9 +16,9 @@ namespace alloctap {
 /// With one thread the peak is exact. With n threads it is accurate to 1/512, or to 4 KiB per
 /// thread if that is more, because the sum lacks unpublished parts. Let h be n rounded down to a
 /// power of two. A step is peak / (1024 h), but at least 4 KiB, so that threads of a small heap
-/// rarely publish. While h is constant, each of fewer than 2 h threads withholds at most a step.
-/// When h doubles, the new thread publishes for all others, because an idle thread may withhold an
-/// older, larger step.
+/// rarely publish. While h is constant, n is less than 2 h, and each thread withholds at most a
+/// step. When h doubles, the new thread publishes all other shares, because an idle thread may
+/// withhold an older, larger step.
 ///
 /// If `remove` returns true, the caller may take a peak snapshot, and must then call
 /// `note_peak_snapshot`.
@@ -27,8 +27,8 @@ namespace alloctap {
 /// a stopped world; a consistent result of `live` does, too. Constant-initialized, never destroyed.
 class LiveBytes {
  public:
-  /// The share of one thread. Only that thread writes it, except for `published`. Never destroyed
-  /// after `join`.
+  /// The share of one thread. Only that thread writes the share, except for `published`. Never
+  /// destroyed after `join`.
   struct Share {
     /// The bytes that this thread allocated, minus the bytes that it freed, since the start.
     std::atomic<std::int64_t> total{0};
@@ -53,8 +53,8 @@ class LiveBytes {
     }
   }
 
-  /// Subtracts from the share. Returns true if a peak without a snapshot has just ended: the live
-  /// bytes fell below it by 1/256 or by `bytes`, whichever is more.
+  /// Subtracts `bytes` from the share. Returns true if the live bytes have fallen by more than
+  /// 1/256 of the peak, and the peak has no snapshot yet.
   ALLOCTAP_ALWAYS_INLINE bool remove(Share& share, std::uint64_t bytes) noexcept {
     const std::int64_t total = get(share.total) - static_cast<std::int64_t>(bytes);
     set(share.total, total);
@@ -64,7 +64,8 @@ class LiveBytes {
     return false;
   }
 
-  /// Marks the peak as handled: `remove` ignores peaks that are not higher by 1/256 and 4 KiB.
+  /// Marks the peak as handled: `remove` ignores peaks not higher than this peak by 1/256 and 4
+  /// KiB.
   void note_peak_snapshot() noexcept { set(snapshot_peak_, get(peak_)); }
 
   /// Returns the live bytes of all threads.
@@ -106,8 +107,8 @@ class LiveBytes {
 
   bool publish_fall(Share& share) noexcept;
 
-  /// Publishes for idle threads. A thread that withholds more than `most` (the previous step) is
-  /// about to publish by itself. If it does so concurrently, the exchange here fails.
+  /// Publishes the shares of idle threads. A thread that withholds more than `most` (the previous
+  /// step) is about to publish by itself. If it publishes concurrently, the exchange here fails.
   void publish_for_others(std::int64_t most) noexcept;
 
   void add_to_sum(std::int64_t bytes) noexcept {
@@ -116,7 +117,7 @@ class LiveBytes {
 
   void raise_peak(std::int64_t live) noexcept;
 
-  /// Raises the step only if that pays, because every thread reads the step at every event.
+  /// Raises the step only by more than 1/4, because every thread reads the step at every event.
   void set_step() noexcept;
 
   /// Read at each event, so not in a cache line that is often written.

@@ -17,15 +17,16 @@ namespace alloctap {
 ///
 /// Stacks are raw addresses, recorded without regard to modules. When a module is unloaded, each
 /// stack with addresses in that module is retired: lookups no longer find it, so an equal stack
-/// gets a new id. A retired stack's frame is in the first module unloaded there after the stack was
-/// interned. The frames are symbolized at unloading, while the module's file exists.
+/// gets a new id. A frame of a retired stack belongs to the first module that was unloaded at the
+/// frame's address after the stack was interned. The frames are symbolized at unloading, while the
+/// module's file exists.
 ///
 /// If another thread records a stack between the unloading and `update`, that stack is attributed
 /// to the old module. If the world cannot be stopped in time, nothing is retired.
 ///
 /// If the loader gives notices, `update` is not needed. A notice retires stacks at once if the
-/// control lock is free; otherwise the next report or the end of the session does. Symbolization
-/// always waits until then.
+/// control lock is free; otherwise the next report or the end of the session retires them.
+/// Symbolization always waits for that report or end.
 ///
 /// Constant-initialized, never destroyed.
 class ModuleTracker {
@@ -34,10 +35,10 @@ class ModuleTracker {
   struct Tables {
     StackTable& stacks;
     ThreadStatsTable& threads;
-    /// nullptr if the loader gives no notices. Not a member, because it is large and all zeros.
+    /// Modules named by loader notices; nullptr if the loader gives no notices. Not a member of the
+    /// tracker, because the queue is large and all zeros.
     UnloadedModuleQueue* departed;
-    /// Drops unwind data of unloaded code that the stack capture caches; nullptr if it caches no
-    /// such data.
+    /// Makes the stack capture drop cached unwind data for unloaded code; nullptr if without cache.
     void (*forget_code)() noexcept;
     /// Symbolizes addresses in loaded modules.
     void (*symbolize)(std::span<const CodeAddress> addresses, Symbols& symbols) noexcept;
@@ -55,10 +56,10 @@ class ModuleTracker {
   /// Like `update`; the caller holds the control lock.
   void update_locked() noexcept;
 
-  /// Calls `update`, and drops cached unwind data of unloaded code.
+  /// Calls `update`, and drops cached unwind data for unloaded code.
   void on_modules_unloaded() noexcept;
 
-  /// Retires and symbolizes what loader notices left pending. Requires the control lock.
+  /// Retires and symbolizes stacks for which loader notices are pending. Requires the control lock.
   void settle_locked() noexcept;
 
   /// Subscribes to loader notices, if available. Control plane. The caller must not hold the
@@ -69,8 +70,8 @@ class ModuleTracker {
 
   [[nodiscard]] const ModuleHistory& history() const noexcept { return history_; }
 
-  /// Symbolizes by the config's symbolizer, and addresses in unloaded modules by the names saved at
-  /// unloading. Addresses in unloaded modules must come last.
+  /// Symbolizes by the config's symbolizer, but addresses in unloaded modules by the names saved at
+  /// unloading. The addresses in unloaded modules must come last.
   void symbolize(std::span<const CodeAddress> addresses, Symbols& symbols) const noexcept;
 
   /// Handles a loader notice. Runs inside the loader.

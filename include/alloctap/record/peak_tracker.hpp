@@ -30,8 +30,8 @@ class TimeBudget {
   void spend(std::int64_t time) noexcept { spent_ += time; }
 
   /// Returns the time to charge for an operation during which other threads wait: its CPU time,
-  /// because other threads run while it is preempted. Charges a wait that timed out in full. The
-  /// minimum is used because some systems round CPU time up to steps longer than the operation.
+  /// because other threads run while it is preempted. Returns `elapsed` if the wait timed out.
+  /// Never returns more, because some systems round CPU time up to long steps.
   [[nodiscard]] static std::int64_t cost(std::int64_t cpu, std::int64_t elapsed,
                                          bool waited_in_vain) noexcept {
     return waited_in_vain ? elapsed : std::min(cpu, elapsed);
@@ -44,24 +44,24 @@ class TimeBudget {
 };
 
 /// Takes a peak snapshot when the live bytes begin to fall from a new peak (`LiveBytes::remove`).
-/// The thread whose free begins the fall stops the world. At the end, the last snapshot is of the
-/// peak, unless the heap never fell from its peak; then the current heap is the peak.
+/// The thread whose free begins the fall stops the world. At the end, the last snapshot shows the
+/// peak, unless the heap has not fallen since then; in that case the current heap is the peak.
 ///
-/// A snapshot sums up the stacks of all threads. If a heap often reaches new peaks, the CPU time
-/// for snapshots is limited to 1/128 of the time since the first one. If the limit prevents a
-/// snapshot, the last one is of an earlier peak and shows that peak's live bytes. No snapshot is
-/// taken while another thread dumps, or if the world cannot be stopped.
+/// A snapshot sums up all threads' counters per stack. If a heap often reaches new peaks, the CPU
+/// time for snapshots is limited to 1/128 of the time since the first one. If the limit prevents a
+/// snapshot, the last snapshot still shows an earlier peak, with the live bytes of that peak. No
+/// snapshot is taken while another thread dumps, or if the world cannot be stopped.
 ///
 /// Constant-initialized, never destroyed.
 class PeakTracker {
  public:
   constexpr PeakTracker() noexcept = default;
 
-  /// Takes a snapshot if possible. The block of `gone` was part of the peak and is already removed.
-  /// Runs inside malloc, holds no lock, and temporarily leaves the caller's recording scope.
+  /// Takes a snapshot if possible. `gone` was just removed; its block was live at the peak. Runs
+  /// inside malloc, holds no lock, and temporarily leaves the caller's recording scope.
   void on_peak_passed(const BlockRecord& gone, const RecordedData& data) noexcept;
 
-  /// Resets in the child of a fork, where a thread that was taking a snapshot is missing.
+  /// Resets `flight_` in the child of a fork, which lacks a thread that was taking a snapshot.
   void after_fork() noexcept { flight_.after_fork(); }
 
   /// Returns the last peak snapshot; empty if none was taken. The caller holds the control lock.
@@ -94,7 +94,7 @@ class PeakTracker {
 
   /// Guarded by the control lock.
   NoDestroyLazy<State> state_;
-  /// Lets one thread at a time take a snapshot; others wait for its end.
+  /// Lets one thread at a time take a snapshot; other threads wait until it is taken.
   SingleFlight flight_;
 };
 

@@ -18,9 +18,9 @@
 
 namespace alloctap {
 
-/// Records every block of every pool, unsampled, between `on_start` and `on_stop`. Stacks are those
-/// of `Recorder`. Callers preserve errno. While recording is paused, new blocks are ignored. The
-/// data stays after the session. All members are static and never destroyed.
+/// Records every block of every pool, unsampled, between `on_start` and `on_stop`. `Recorder`
+/// captures the stacks. Callers preserve errno. While recording is paused, new blocks are ignored.
+/// The data stays readable after the session. All members are static and never destroyed.
 template <class Recorder>
 class PoolRecorder {
  public:
@@ -51,7 +51,7 @@ class PoolRecorder {
   [[nodiscard]] static bool add_pool(std::uint32_t slot, PoolsSummary& sum) noexcept {
     const PoolBook& book = books_.book(slot);
     const bool destroyed = process_pools.is_destroyed(slot);
-    // The pool may have been destroyed unobserved: without a session, or inside a dump.
+    // The tracker does not see a pool's destruction without a session or inside a dump.
     const bool ended = !process_pools.is_alive(PoolHandle::of(slot, book.generation()));
     const PoolSums total = still_live(book.sums(), ended);
     const std::size_t first = sum.stacks.size();

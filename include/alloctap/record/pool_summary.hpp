@@ -22,7 +22,7 @@ struct PoolStackSummary {
 };
 
 /// A pool, or several successive pools with one name, each created after the previous one was
-/// destroyed. Exact, because pool blocks are never sampled.
+/// destroyed. Counts are exact, because pool blocks are never sampled.
 struct PoolSummary {
   /// At most `PoolTable::kMaxNameLength` bytes; longer names are cut. Outlives the snapshot.
   std::string_view name;
@@ -53,13 +53,13 @@ struct PoolsSummary {
   ArenaArray<PoolSummary> pools;
   /// The stacks of all pools, ordered by pool, then by StackId.
   ArenaArray<PoolStackSummary> stacks;
-  /// Frees and reallocations of blocks that no pool has; nullopt if recording was paused.
+  /// Frees and reallocations of blocks that are in no pool; nullopt if recording was paused.
   std::optional<std::uint64_t> unknown_frees = 0;
-  /// Frees and reallocations with a pool that does not own the block. The block stays live.
+  /// Frees and reallocations that named a pool other than the block's. The block stays live.
   std::uint64_t wrong_pool_frees = 0;
   /// Live blocks that were allocated again, because the program did not announce their frees.
   std::uint64_t announced_twice = 0;
-  /// Calls with the handle of a pool that was destroyed or never created.
+  /// Calls that passed the handle of a pool that was destroyed or never created.
   std::uint64_t unknown_pools = 0;
   /// Pool events lost because the tracker was out of memory.
   std::uint64_t dropped = 0;

@@ -43,7 +43,7 @@ struct RecordedData {
   /// Appends the events logged so far. Returns false if out of memory.
   bool (*cut_log)(LoggedEvents& events) noexcept = nullptr;
 
-  /// Returns whether each event is applied at once by its own thread, not queued.
+  /// Returns whether the thread that causes an event applies it at once, without a queue.
   [[nodiscard]] bool delivers_at_once() const noexcept { return flush_queue == nullptr; }
 };
 

@@ -37,10 +37,8 @@ namespace alloctap {
 /// The tables of one tracker, and the path of an event into them: sample, capture the stack, count,
 /// update the container (directly or by a queue). It is the `EventSink` of the tracker's hook. All
 /// members are static. They are constant-initialized and never destroyed, because events may
-/// precede constructors and follow destructors of the program.
-/// Events run inside malloc. They are counted in thread-local memory (`ThreadStats`), so no two
-/// threads write one cache line.
-/// line.
+/// precede constructors and follow destructors of the program. Events run inside malloc. They are
+/// counted in thread-local memory (`ThreadStats`), so no two threads write one cache line.
 template <class Config>
 class Recorder {
  public:
@@ -51,7 +49,7 @@ class Recorder {
 
   /// Whether a session may sample. If false, `sampling().estimate` is always nullptr.
   static constexpr bool kMaySample = !kNeverSamples<Sampling>;
-  /// Whether each event is applied at once by its own thread.
+  /// Whether the thread that causes an event applies it at once, without a queue.
   static constexpr bool kDeliversAtOnce = requires { requires Queue::kDeliversAtOnce; };
 
   // Access to the parts of the recorder.
@@ -87,21 +85,21 @@ class Recorder {
 
   // Control of the session.
 
-  /// Starts a session before the hook is installed: reads from the policy whether it samples, and
-  /// ends all pauses.
+  /// Starts a session before the hook is installed: asks the sampling policy whether the session
+  /// samples, and ends all pauses.
   static void begin_session() noexcept {
     mode_.begin(Sampling::selects(), !Sampling::records_everything());
   }
   /// Ends the session after the hook is uninstalled.
   static void end_session() noexcept { mode_.end(); }
 
-  /// Resets in the child of a fork, which has one thread.
+  /// Resets the queue and the peak tracker in the child of a fork, which has one thread.
   static void after_fork() noexcept {
     queue_.after_fork();
     peak_.after_fork();
   }
 
-  /// Limits the depth of later stacks to `frames`, clamped to 1 and `Config::limits.max_frames`.
+  /// Limits the depth of later stacks to `frames`, clamped to [1, `Config::limits.max_frames`].
   static void set_max_frames(std::uint32_t frames) noexcept {
     max_frames_.store(std::clamp<std::uint32_t>(frames, 1, Config::limits.max_frames),
                       std::memory_order_relaxed);
@@ -116,8 +114,8 @@ class Recorder {
     return records_mappings_.load(std::memory_order_relaxed);
   }
 
-  /// Passes the minimum distance of block addresses to a container that needs it. Called by hooks
-  /// that know that distance, before any block is recorded.
+  /// Passes the minimum distance of block addresses to a container that can use that distance.
+  /// Called by hooks that know it, before any block is recorded.
   static void set_min_block_spacing(std::size_t bytes) noexcept
     requires requires(Meta& meta) { meta.set_min_block_spacing(bytes); }
   {
@@ -127,7 +125,7 @@ class Recorder {
     ThreadStates::resume_world();
   }
 
-  // Internal calls: made by the tracker or its tools, not by the program.
+  // Internal calls are calls by the tracker or its tools, not by the program.
 
   static bool is_internal_call(const CallOrigin& origin) noexcept {
     if constexpr (requires { Config::is_internal_call(origin); }) {
@@ -137,7 +135,7 @@ class Recorder {
   }
 
   /// Returns whether `is_internal_call` can still return true for some call. If so, every call is
-  /// classified, which costs as much as sampling saves.
+  /// passed to it, which costs as much as sampling saves.
   static bool may_have_internal_calls() noexcept {
     if constexpr (requires { Config::may_have_internal_calls(); }) {
       return Config::may_have_internal_calls();
@@ -281,7 +279,7 @@ class Recorder {
   /// Returns the calling thread's stats, created if needed; nullptr if out of memory.
   static ThreadStats* mine() noexcept { return threads_.mine(); }
 
-  /// Returns `stats_for` the calling thread, for callers that are not in a recording scope.
+  /// Calls `stats_for` for the calling thread, inside a new recording scope.
   static ThreadStats* stats_outside(const CallOrigin& origin) noexcept {
     const RecordingScope scope;
     return stats_for(scope.thread(), origin);
@@ -308,7 +306,7 @@ class Recorder {
   static constexpr bool kNotifies = Notifier::kNotifies;
   static constexpr bool kHasQueue = !std::is_same_v<typename Config::Queue, DirectQueue>;
 
-  /// Whether events need not save errno, because only slow paths may change it, and those save it.
+  /// Whether events need not save errno, because only slow paths change it, and slow paths save it.
   static constexpr bool kCallsLeaveErrnoAlone = !kNotifies && requires {
     requires Queue::leaves_errno_alone;
     requires Meta::leaves_errno_alone;
@@ -317,8 +315,8 @@ class Recorder {
   using EventScope =
       std::conditional_t<kCallsLeaveErrnoAlone, RecordingScope, ErrnoSafeRecordingScope>;
 
-  /// Whether a free is looked up before its origin is classified. A recorded block is never
-  /// internal, so only frees of unknown blocks need classification.
+  /// Whether a free is looked up before its origin is classified. A recorded block is never from an
+  /// internal call, so only frees of unknown blocks need that check.
   static constexpr bool kFiltersUnknownFrees = !kNotifies && !kHasQueue;
 
   // Iteration over the tables.
@@ -423,8 +421,9 @@ class Recorder {
     allocate_uncached(thread, stats, copy_of(event), recalled, expected);
   }
 
-  /// Slow path: the stack is not cached, or its cached slot has no entry. Does not cache stacks of
-  /// internal calls. Gets a copy of the event, because the caller's is in registers.
+  /// Slow path: the stack is not cached, or the thread has no `StackTotals` entry at the cached
+  /// slot. Does not cache stacks of internal calls. Takes a copy, so that the caller's event stays
+  /// in registers.
   template <class Expected>
   ALLOCTAP_NOINLINE static void allocate_uncached(ThreadState& thread, ThreadStats& stats,
                                                   const AllocationEvent& event,
@@ -453,7 +452,7 @@ class Recorder {
     record(thread, event, stats, stack, stats.stacks.find_or_add(hash, stack));
   }
 
-  /// Counts an allocation and stores its record; `entry` is nullptr if its stack cannot be counted.
+  /// Counts an allocation and stores its record; `entry` has the stack's counters, or is null.
   template <class Expected = std::nullptr_t>
   ALLOCTAP_ALWAYS_INLINE static void record(ThreadState& thread, const AllocationEvent& event,
                                             ThreadStats& stats, StackId stack,
@@ -489,15 +488,15 @@ class Recorder {
     return stats;
   }
 
-  /// Like `stats_for`, but does not classify the call if the thread already has stats: the caller
-  /// must classify it later.
+  /// Like `stats_for`, but if the thread already has stats, does not check for an internal call:
+  /// the caller must check later.
   ALLOCTAP_ALWAYS_INLINE static ThreadStats* stats_unfiltered(ThreadState* thread,
                                                               const CallOrigin& origin) noexcept {
     ThreadStats* stats = thread == nullptr ? nullptr : threads_.get_if_exists(*thread);
     return stats != nullptr ? stats : make_stats(thread, origin);
   }
 
-  /// Takes the origin by value, so that callers can keep their own in registers.
+  /// Takes the origin by value, so that the caller's `origin` can stay in registers.
   ALLOCTAP_NOINLINE static ThreadStats* make_stats(ThreadState* thread,
                                                    CallOrigin origin) noexcept {
     return stats_for(thread, origin);
@@ -546,8 +545,8 @@ class Recorder {
     }
   }
 
-  /// Returns the hash of a stack with its current owner. The capture caches the hash of the frames
-  /// alone, so that a change of tag does not invalidate the cache.
+  /// Returns the hash of a stack: its `frames` and the thread's current owner. The capture caches
+  /// the hash of the frames alone, so that a change of tag does not invalidate the cache.
   ALLOCTAP_ALWAYS_INLINE static decltype(auto) hash_of(const ThreadState& thread,
                                                        const StackHash& frames) noexcept {
     if constexpr (kHasNoOwners<Tags>) {
@@ -636,7 +635,7 @@ class Recorder {
     return nullptr;
   }
 
-  /// The hash under which `kStackNotTaken` is counted.
+  /// The hash of the pseudo-stack `kStackNotTaken`.
   static constexpr StackHash kHashOfNotTaken{.first = 1, .second = 1};
 
   static inline constinit RecordingMode mode_;

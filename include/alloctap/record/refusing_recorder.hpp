@@ -16,7 +16,7 @@
 namespace alloctap {
 
 /// The `RefusingSink` of a tracker whose `Config::Failures` injects failures. Extends the recorder
-/// `Base`. Passes internal calls (`Config::is_internal_call`) on as the tracker's own (`is_own`).
+/// `Base`. Marks internal calls (`Config::is_internal_call`) as the tracker's own (`is_own`).
 template <class Config, class Base>
 class RefusingRecorder : public Base {
  public:

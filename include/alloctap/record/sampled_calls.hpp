@@ -14,9 +14,9 @@ namespace alloctap {
 /// malloc, even outside recording scopes. Other threads may read the numbers at any time.
 class SampledCalls {
  public:
-  /// Initializes the counters of a thread that has not allocated yet. `countdown` must outlive them
-  /// and is decreased only by `count_skipped` and the policy. `generation` is that of the
-  /// `ThreadState`.
+  /// Initializes the counters of a thread that has not allocated yet. `countdown` must outlive the
+  /// counters; only `count_skipped` and the policy decrease it. `generation` is
+  /// `ThreadState::generation`.
   void begin(std::uint64_t& countdown, std::uint32_t generation) noexcept {
     countdown_ = &countdown;
     last_ = nullptr;
@@ -32,7 +32,7 @@ class SampledCalls {
   /// without effect if `bytes` is 0 or exceeds the countdown.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool count_skipped(const void* block,
                                                           std::uint64_t bytes) noexcept {
-    // Loads once, because a signal handler may count in between; the subtraction must not wrap.
+    // Loads once: if a signal handler subtracted between two loads, the subtraction would wrap.
     const std::atomic_ref countdown(*countdown_);
     const std::uint64_t left = countdown.load(std::memory_order_relaxed);
     if (bytes - 1 >= left) [[unlikely]] {
@@ -66,7 +66,7 @@ class SampledCalls {
   void uncount_lasting() noexcept { arch::add_to_own(lasting_, ~std::uint64_t{0}); }
 
   /// Counts a free as temporary instead of lasting if `block` is the thread's last allocation,
-  /// whether sampled or not. Returns false without effect if it is another block.
+  /// whether sampled or not. Otherwise returns false without effect.
   bool count_temporary(const void* block) noexcept {
     if (last_ != block && last_ != mark_of_sample(block)) return false;
     last_ = nullptr;
@@ -93,8 +93,8 @@ class SampledCalls {
     return counter.load(std::memory_order_relaxed);
   }
 
-  /// Returns the complement of a sampled block's address. It equals no block's address, so
-  /// comparing `last_` with a block also rejects samples.
+  /// Returns the complement of a sampled block's address. The complement equals no block's address,
+  /// so comparing `last_` with a block also rejects samples.
   static const void* mark_of_sample(const void* block) noexcept {
     return reinterpret_cast<const void*>(~reinterpret_cast<std::uintptr_t>(block));
   }

@@ -20,26 +20,26 @@
 namespace alloctap {
 
 /// The sampled blocks, weighted by `Sampling`, and the per-stack estimates. Samples bypass the
-/// queue, because they are few and a free must learn at once whether its block is sampled. They
-/// have a hash index, because they lie far apart. Used only in sessions that sample.
+/// queue, because samples are few and a free must learn at once whether its block is sampled. The
+/// index is a hash table, because sampled blocks lie far apart. Used only in sessions that sample.
 ///
 /// `try_skip` and `try_skip_free` are the whole cost of an unsampled call. They are inlined into
 /// the hooked function, write only thread-local memory, read one byte of a rarely written filter,
 /// and never wait for a snapshot. A thread's first call goes through `apply`. While internal calls
-/// are possible all calls do, because only `apply` classifies them.
+/// are possible, all calls go through `apply`, because only `apply` detects internal calls.
 ///
-/// `Recorder` provides the stats and the mode, and captures stacks. Thread-safe; runs inside
-/// malloc. Zero-initialized, so that its 4 MiB are in .bss; never destroyed.
+/// `Recorder` provides `ThreadStats` and `RecordingMode`, and captures stacks. Thread-safe; runs
+/// inside malloc. Zero-initialized, so that its 4 MiB are in .bss; never destroyed.
 template <class Recorder, SamplingPolicy Sampling>
 class SampledHeap {
  public:
-  /// Counts an unsampled allocation. Returns false if `apply` must handle it.
+  /// Counts an unsampled allocation. Returns false if `apply` must handle the allocation.
   template <class BytesOf>
   ALLOCTAP_ALWAYS_INLINE static bool try_skip(const void* block, const BytesOf& bytes_of) noexcept {
     return may_skip() && mine().calls->count_skipped(block, bytes_of());
   }
 
-  /// Counts the free of an unsampled block. Returns false if `apply` must handle it.
+  /// Counts the free of an unsampled block. Returns false if `apply` must handle the free.
   ALLOCTAP_ALWAYS_INLINE bool try_skip_free(const void* block) noexcept {
     if (!may_skip()) return false;
     SampledCalls* calls = mine().calls;
@@ -162,7 +162,7 @@ class SampledHeap {
     Recorder::Blocks::template count_allocation<Weighted>(record, outcome);
   }
 
-  /// Removes and returns the record of a block; `stack` is `kNoStackId` if it is not sampled.
+  /// Removes and returns the record of a block; `stack` is `kNoStackId` if the block is unsampled.
   BlockRecord take(void* block) noexcept {
     if (!recorded_.may_hold(block)) return {};
     const RecordingScope section;
@@ -177,7 +177,7 @@ class SampledHeap {
     estimates_.add_temporary(record.stack, Sampling::weight(record.size));
   }
 
-  /// A countdown that is always 0, so no call is skipped and nothing is subtracted from it.
+  /// A countdown that is always 0, so no allocation is skipped and it never changes.
   static inline constinit std::uint64_t stops_everything_ = 0;
 
   AddressFilter recorded_;

@@ -20,17 +20,17 @@
 namespace alloctap {
 
 /// The stacks that one thread has allocated from, with their counters. Entries are in the order of
-/// first use, so stacks of one program phase are adjacent. A small hash table finds them.
+/// first use, so stacks of one program phase are adjacent. A small hash table finds an entry.
 ///
 /// The owning thread uses it inside malloc. Other threads may call `for_each` while the world is
 /// stopped. Not movable, never destroyed.
 class StackTotals {
  public:
   /// The counters of one stack, in half a cache line. If a counter is full, the entry is retired
-  /// (`retire`) and the stack gets another. Readers sum up all entries of a stack.
+  /// (`retire`) and the stack gets another entry. Readers sum up all entries of a stack.
   struct Entry {
     std::uint64_t hash = 0;
-    /// The other part of the hash. With `hash` it has 96 bits, enough to identify a stack.
+    /// More bits of the hash. `hash` and `check` have 96 bits, enough to identify a stack.
     std::uint32_t check = 0;
     StackId stack = kNoStackId;
     std::uint64_t allocated_bytes = 0;
@@ -52,8 +52,8 @@ class StackTotals {
   }
 
   /// Returns the entry of `hash`; nullptr if this thread has none. The result is valid until `add`.
-  /// If not null, `place` has a hint, any number, which is tried first and updated. A correct hint
-  /// costs one comparison and no branch misprediction.
+  /// `place` may point to a hint, which may be any number; the hint is tried first and updated. A
+  /// correct hint costs one comparison and no branch misprediction.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Entry* find(const StackHash& hash,
                                                    std::uint32_t* place = nullptr) noexcept {
     if (place != nullptr) {
@@ -98,7 +98,8 @@ class StackTotals {
     }
   }
 
-  /// Calls `visit(StackId, const AllocationTotals&)` for each entry; some stacks have several.
+  /// Calls `visit(StackId, const AllocationTotals&)` for each entry; a stack may have several
+  /// entries.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const Entry& entry : used_entries()) {
@@ -174,7 +175,7 @@ class FreedTotals {
     add(stack, 1, bytes);
   }
 
-  /// Undoes a `count`, which another thread may have made.
+  /// Undoes a `count`, possibly by another thread.
   void uncount(StackId stack, std::uint64_t bytes) noexcept {
     add(stack, ~std::uint64_t{0}, ~bytes + 1);
   }
@@ -226,7 +227,7 @@ class FreedTotals {
   bool complete_ = true;
 };
 
-/// Event counts since the start, except for the counts per stack.
+/// Event counts since the start of recording, without counts per stack.
 struct EventCounters {
   /// Counted only in sessions that do not sample.
   std::uint64_t allocations = 0;
@@ -240,7 +241,7 @@ struct EventCounters {
   std::uint64_t dropped = 0;
   /// Captured stacks whose unwinding ended before the outermost frame.
   std::uint64_t failed_unwinds = 0;
-  /// Captured stacks with frames unwound by frame pointers because they lack unwind tables.
+  /// Captured stacks that have frames without unwind tables, unwound by frame pointers instead.
   std::uint64_t frame_pointer_unwinds = 0;
   /// Captured stacks deeper than the frame limit.
   std::uint64_t truncated_stacks = 0;
@@ -288,12 +289,12 @@ class RecordedCalls {
   Counter deallocations_{0};
 };
 
-/// The thread's last allocation, until it is freed or another allocation replaces it. If it is
-/// freed before that, it is a temporary allocation, as in heaptrack.
+/// The thread's last allocation, until the block is freed or the thread allocates again. If the
+/// free comes first, the allocation is temporary, as in heaptrack.
 class LastAllocation {
  public:
-  /// `entry` counts the block's stack; nullptr if it was not counted. `generation` is that of the
-  /// `ThreadState`, because a new owner of the state has not allocated yet.
+  /// `entry` counts the block's stack; nullptr if the block was not counted. `generation` is
+  /// `ThreadState::generation`, because a new owner of the state has not allocated yet.
   void remember(const void* block, StackTotals::Entry* entry, std::uint32_t generation) noexcept {
     block_ = block;
     generation_ = generation;
@@ -311,7 +312,7 @@ class LastAllocation {
 
  private:
   // The pointers are not adjacent, because GCC would merge their stores into one vector store,
-  // which is slower than two.
+  // which is slower than two scalar stores.
   const void* block_ = nullptr;
   std::uint32_t generation_ = 0;
   StackTotals::Entry* entry_ = nullptr;
@@ -320,7 +321,7 @@ class LastAllocation {
 /// The old address range of a block that is being reallocated, while no record covers that range.
 /// Meaningless after the reallocation.
 struct MovedBlock {
-  /// The value of `bytes` before the record is removed. The removal may block on a lock.
+  /// The value of `bytes` until the record is removed; the removal may block on a lock.
   static constexpr std::size_t kNotKnownYet = ~std::size_t{0};
 
   void begin(const void* block) noexcept {
@@ -345,11 +346,11 @@ struct ThreadStats {
     return sum;
   }
 
-  /// The next element of the list that `ThreadStatsTable::join` makes.
+  /// The next element of the list that `ThreadStatsTable::join` builds.
   ThreadStats* next = nullptr;
   LiveBytes::Share live;
   RecordedCalls recorded;
-  /// Counts of rare events. The fields that `recorded` counts stay 0.
+  /// Counts of rare events. Fields that the member `recorded` counts stay 0 here.
   EventCounters events;
   LastAllocation last;
   SampledCalls calls;

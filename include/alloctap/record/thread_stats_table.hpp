@@ -36,7 +36,7 @@ class ThreadStatsTable {
     return static_cast<ThreadStats*>(slot_.get(thread));
   }
 
-  /// Adds `stats` to the list without assigning them to a thread. They must never be destroyed.
+  /// Adds `stats` to the list without assigning them to a thread. `stats` must never be destroyed.
   void join(ThreadStats& stats) noexcept;
 
   using Visitor = FunctionRef<void(ThreadStats&, const ThreadState&)>;
@@ -47,7 +47,7 @@ class ThreadStatsTable {
   /// Visits all stats in the list. Threads may be running if `visit` reads only atomic members.
   void for_each_joined(FunctionRef<void(const ThreadStats&)> visit) const noexcept;
 
-  /// Returns the sums over all threads. The caller has stopped the world.
+  /// Returns the event counts of all threads. The caller has stopped the world.
   [[nodiscard]] EventCounters counters() noexcept;
 
   /// Counts an event that was lost because its thread has no stats.

@@ -18,9 +18,9 @@
 
 namespace alloctap {
 
-/// Keeps at most `kCapacity` points. When full, removes the point with the smallest ratio of the
-/// distance between its neighbours to its age, so the spacing grows with age. Never removes the
-/// first or the highest point. Bounded arena memory. Constant-initialized. Not thread-safe.
+/// Keeps at most `kCapacity` points. When full, removes the point with the smallest quotient of the
+/// time between its neighbours and its age, so the spacing of points grows with age. Never removes
+/// the first or the highest point. Bounded arena memory. Constant-initialized. Not thread-safe.
 class TimelineRing {
  public:
   static constexpr std::size_t kCapacity = 1024;
@@ -71,7 +71,7 @@ class TimelineRing {
 class MarkerRing {
  public:
   static constexpr std::size_t kCapacity = 1024;
-  /// In bytes; longer names are cut.
+  /// The maximum length in bytes; longer names are cut.
   static constexpr std::size_t kLongestName = 111;
 
   /// Adds a marker. Has no effect if out of memory.

@@ -16,7 +16,7 @@ struct TimelinePoint {
   std::int64_t time_ns = 0;
   std::uint64_t live_bytes = 0;
   std::uint64_t live_allocations = 0;
-  /// Cumulative since the start; the difference of two points is what was allocated between them.
+  /// Cumulative since the start of recording; two points differ by the allocations between them.
   std::uint64_t allocations = 0;
   std::uint64_t allocated_bytes = 0;
   /// The resident set size of the process, in bytes.

@@ -95,7 +95,7 @@ ALLOCTAP_INLINE void ModuleTracker::symbolize(std::span<const CodeAddress> addre
   history_.symbolize(addresses, symbols);
 }
 
-/// Returns whether the loader gave a notice of every unloading.
+/// Returns whether the loader gave a notice for each unloaded module.
 ALLOCTAP_INLINE bool ModuleTracker::has_all_notices() noexcept {
   if constexpr (os::kLoaderGivesNotice) {
     return gets_notices_.load(std::memory_order_relaxed) && !tables_.departed->take_overflow();
@@ -103,8 +103,8 @@ ALLOCTAP_INLINE bool ModuleTracker::has_all_notices() noexcept {
   return false;
 }
 
-/// Drops cached unwind rules at the unloading, and again before the next loaded module runs,
-/// because a thread may have unwound through the old module in between.
+/// Drops cached unwind rules when a module is unloaded, and again before the next loaded module
+/// runs: between the two, a thread may have unwound through the old module.
 ALLOCTAP_INLINE void ModuleTracker::on_notice(const os::ModuleNotice& notice) noexcept {
   const os::ErrnoGuard preserve_error;
   const ReentrancyGuard guard;
@@ -118,8 +118,8 @@ ALLOCTAP_INLINE void ModuleTracker::on_notice(const os::ModuleNotice& notice) no
     if (!rules_may_be_old_.exchange(false, std::memory_order_relaxed)) return;
     forget_code();
   }
-  // Does not block, because the holder of this lock may wait for the loader. No thread waits for
-  // the loader inside a recording scope, so stopping the world is safe.
+  // Does not block, because the holder of the control lock may wait for the loader. No thread waits
+  // for the loader inside a recording scope, so stopping the world is safe.
   if (!control_lock.try_lock()) return;
   retire_departed(kNoticeTimeoutNs);
   control_lock.unlock();
@@ -143,8 +143,8 @@ ALLOCTAP_INLINE void ModuleTracker::retire(const Module& module) noexcept {
   if (unloaded != nullptr) name(*unloaded);
 }
 
-/// Retires the stacks with ids before `end` that have addresses in `module`. Returns nullptr if no
-/// stack has one. The world is stopped.
+/// Retires the stacks with ids before `end` that have addresses in `module`. Returns nullptr if
+/// none has. The world is stopped.
 ALLOCTAP_INLINE UnloadedModule* ModuleTracker::retire_stopped(const Module& module,
                                                               StackId end) noexcept {
   UnloadedModule* unloaded = retire_stacks(module, end);

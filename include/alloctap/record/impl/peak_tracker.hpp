@@ -24,8 +24,8 @@ ALLOCTAP_INLINE void PeakTracker::on_peak_passed(const BlockRecord& gone,
     take_if_possible(gone, data);
     flight_.end();
   } else {
-    // Waits, because the snapshot would lack what this thread would free before the world is
-    // stopped. That may take long if the thread that takes the snapshot is preempted.
+    // Waits, because the snapshot would lack blocks that this thread frees before the world is
+    // stopped. Stopping may take long if the thread that takes the snapshot is preempted.
     flight_.await_end(kTimeoutNs);
   }
   WorldGate::enter(recording);
@@ -33,7 +33,7 @@ ALLOCTAP_INLINE void PeakTracker::on_peak_passed(const BlockRecord& gone,
 
 ALLOCTAP_INLINE void PeakTracker::take_if_possible(const BlockRecord& gone,
                                                    const RecordedData& data) noexcept {
-  // Threads may be confined to malloc's system calls; stopping the world needs others.
+  // Threads may be confined to system calls of malloc; stopping the world needs other calls.
   if (os::threads_are_confined.load(std::memory_order_relaxed)) return;
   if (!control_lock.try_lock()) return;
   const std::lock_guard hold(control_lock, std::adopt_lock);

@@ -68,8 +68,8 @@ ALLOCTAP_INLINE std::uint64_t Timeline::for_each_marker(
   return markers_.get().forgotten();
 }
 
-/// Reads without stopping the world, which would take longer than all other work. Retries if
-/// threads make too many calls during a reading, for example because this thread was preempted.
+/// Reads without stopping the world, because a stop would take longer than all other work. Retries
+/// if threads make too many calls during a reading, for example because this thread was preempted.
 /// Returns false if all tries fail, or if events are queued.
 ALLOCTAP_INLINE bool Timeline::read_running(const RecordedData& data,
                                             TimelinePoint& point) noexcept {
