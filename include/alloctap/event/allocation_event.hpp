@@ -39,8 +39,8 @@ struct AllocationEvent {
   AllocationKind kind = AllocationKind::kMalloc;
   [[no_unique_address]] os::HeapHandle heap{};
   CallOrigin origin;
-  /// The old block, if this allocation ends a successful reallocation; otherwise nullptr. Its
-  /// `finish_reallocate` has already run. Valid only during the call.
+  /// The old block, if this allocation ends a successful reallocation; otherwise nullptr.
+  /// `finish_reallocate` has already run for it. Valid only during the call.
   const DetachedBlock* reallocated = nullptr;
 };
 

@@ -45,11 +45,11 @@ struct TimedCall {
 };
 
 /// A sink that times some calls. `begin_timing` runs immediately before the real call. It returns
-/// nullptr if this call is not timed. For a free it follows `on_deallocate`, and `bytes` is 0
-/// because the sink already knows the block.
+/// nullptr if this call is not timed. For a free, `begin_timing` follows `on_deallocate`, and
+/// `bytes` is 0 because the sink already knows the block.
 ///
 /// `end_timing` gets the result of `begin_timing`. It runs after the real call and before
-/// `on_allocate`, unless the real call throws. Both run inside malloc and preserve errno.
+/// `on_allocate`, unless the real call throws. Both functions run inside malloc and preserve errno.
 template <class S>
 concept TimingSink =
     EventSink<S> && requires(AllocatorCall call, std::size_t bytes, const TimedCall& timed) {

@@ -26,7 +26,7 @@ struct AllocationRequest {
   [[no_unique_address]] os::HeapHandle heap{};
 };
 
-/// How the hook must allocate a block: what to request, and where the program's block lies in it.
+/// How the hook must allocate a block: what to request, and the offset of the program's block.
 struct BlockPlan {
   /// The size to request from the allocator, in bytes.
   std::size_t bytes = 0;
@@ -42,13 +42,14 @@ struct BlockPlan {
 /// How the hook must free a block.
 struct ReleasePlan {
   enum class Action : std::uint8_t {
-    /// The sink does not know the block: pass the pointer to the allocator unchanged.
+    /// The sink does not know the block: pass the program's pointer to the allocator unchanged.
     kPassOn,
     /// Pass `block` to the allocator function that matches `kind`.
     kRelease,
-    /// No live block begins there: do not call the allocator.
+    /// No live block begins at the pointer: do not call the allocator.
     kRefuse,
-    /// The block came from the sink's own pool, and was returned to it: do not call the allocator.
+    /// The block came from the sink's own pool, which took the block back: do not call the
+    /// allocator.
     kReturnedToPool,
   };
   Action action = Action::kPassOn;
@@ -59,17 +60,18 @@ struct ReleasePlan {
   std::size_t alignment = 0;
   /// The sink's number for the block.
   std::uint32_t number = 0;
-  /// The heap of the block's allocation, even if the freeing call names another heap.
+  /// The heap from which the block was allocated, even if the freeing call names another heap.
   [[no_unique_address]] os::HeapHandle heap{};
 };
 
-/// What the sink knows of a block that the program reallocates, or whose size it queries.
+/// What the sink knows of a block that the program reallocates, or whose size the program queries.
 struct BlockLookup {
   enum class Verdict : std::uint8_t { kUnknown, kKnown, kRefused };
   Verdict verdict = Verdict::kUnknown;
   /// The usable size in bytes, if known.
   std::size_t size = 0;
-  /// The allocator's address of the block; nullptr if unknown, or if it is in the sink's own pool.
+  /// The allocator's address of the block; nullptr if unknown, or if the sink's own pool has the
+  /// block.
   void* block = nullptr;
 };
 
@@ -88,8 +90,8 @@ enum class PageChange : std::uint8_t {
 /// thread, from the first hooked call on, even without a session.
 ///
 /// Fast paths: `should_skip_checks` returns true if the next block needs no checks; then call no
-/// function below for that block. It counts down to the next guard page, so call it once per block.
-/// `is_checked` returns whether the sink may have to act when a block is freed or moved.
+/// function below for that block. `should_skip_checks` counts down to the next guard page, so call
+/// it once per block. `is_checked` returns whether the sink may have to act on a free or move.
 ///
 /// Allocation: `plan_block` runs first. Unless the plan has a `place`, the allocator is called.
 /// Then `adopt_block` returns the program's pointer, or `drop_plan` runs after a failure.
@@ -99,18 +101,19 @@ enum class PageChange : std::uint8_t {
 /// quarantine. Then call `next_evicted` until it returns false; each call returns one block to
 /// free.
 ///
-/// `before_reallocate` checks a block without changing it. `before_measure` does so for functions
-/// that query a block's size; their names must live as long as the process.
+/// `before_reallocate` checks a block without changing it. `before_measure` checks a block for
+/// functions that query its size; the function names must live as long as the process.
 ///
 /// `register_unchecked_block`, `release_unchecked` and `forget_unchecked` are for nested calls,
-/// which pass through. Blocks allocated there are not checked; blocks freed there may be checked
-/// ones. `forget_unchecked` returns true if the block was registered or need not be.
+/// which the hook passes to the allocator. Blocks that nested calls allocate are not checked;
+/// blocks that they free may be. `forget_unchecked` returns true if the block was registered or
+/// needs no registration.
 ///
 /// `is_unknown_block` returns whether a free would be refused because the sink does not know the
-/// block. A hook that starts late calls it, and registers the block if the allocator knows it.
-/// `on_page_change` follows a call that changed pages. `end_next` serves heap destruction: each
-/// call ends one block of `gone.heap`, and advances `cursor` (0 at first). It returns the program's
-/// pointer to the block, or nullptr if no block is left.
+/// block. A hook that starts late calls `is_unknown_block`, and registers the block if the
+/// allocator knows the block. `on_page_change` follows a call that changed pages. `end_next` serves
+/// heap destruction: each call ends one block of `gone.heap`, and advances `cursor` (0 at first).
+/// It returns the program's pointer to the block, or nullptr if no block is left.
 template <class S>
 concept CheckingSink =
     EventSink<S> &&

@@ -9,7 +9,7 @@
 namespace alloctap {
 
 /// Mapping records removed before a system call, to be restored if the call fails. Opaque to
-/// backends, which own this until they pass it to `cancel_unmap` or `finish_unmap`.
+/// backends, which own the object until they pass it to `cancel_unmap` or `finish_unmap`.
 struct DetachedMappings {
   void* first = nullptr;
   /// The range that the system call unmaps, if the sink needs it later.
@@ -43,8 +43,8 @@ concept EventSink =
 
 /// A sink that samples, and so skips most calls. Backends call `try_skip` before `on_allocate` and
 /// `try_skip_free` before `on_deallocate`, and before any other filter. `block` is not null;
-/// `bytes_of()` returns the size of the new block. If true is returned, the sink has counted the
-/// call and gets no event. Otherwise pass the event to `..._sampled_in`, which does not check
+/// `bytes_of()` returns the size of the new block. If the result is true, the sink has counted the
+/// call and gets no event. Otherwise pass the event to `on_..._sampled_in`, which does not decide
 /// again.
 template <class S>
 concept SkippingSink =
@@ -57,7 +57,7 @@ concept SkippingSink =
     };
 
 /// Whether `on_allocate` and `on_deallocate` of `S` preserve errno (or GetLastError). For other
-/// sinks the backend preserves it.
+/// sinks the backend preserves errno.
 template <class S>
 inline constexpr bool kLeavesErrnoAlone = requires { requires S::leaves_errno_alone; };
 

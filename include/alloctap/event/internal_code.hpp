@@ -10,7 +10,7 @@
 
 namespace alloctap {
 
-/// Code ranges of the tracker that may call the program's code, and so appear in its stacks: a
+/// Code of the tracker that may call the program's code, and so appears in the program's stacks: a
 /// replacement of dlclose, which runs the program's destructors, or a whole preloaded library.
 ///
 /// Lock-free; `contains` may run inside malloc. Constant-initialized, never destroyed.
@@ -41,7 +41,7 @@ class InternalCode {
   }
 
  private:
-  /// The `end` of a range whose `start` is being written.
+  /// The value of `end` while the range's `start` is being written.
   static constexpr std::uintptr_t kReserved = 1;
 
   struct Range {

@@ -10,7 +10,7 @@
 
 namespace alloctap {
 
-/// Returns the string argument of a function of annotate.h; empty if it is null.
+/// Returns a string that a function of annotate.h was called with; empty if `text` is null.
 [[nodiscard]] inline std::string_view annotated_text(const char* text,
                                                      std::size_t length) noexcept {
   if (text == nullptr) return {};
@@ -18,7 +18,8 @@ namespace alloctap {
 }
 
 /// Stores pointers to the tracker's annotation functions in the annotation slots of every module.
-/// The functions are process-wide. They stay when a tracker stops, because they then do nothing.
+/// The functions are process-wide. When a tracker stops, the pointers stay; the functions do
+/// nothing.
 ///
 /// Constant-initialized, never destroyed. Control plane, thread-safe; never inside malloc. Acquires
 /// only the loader's lock.
@@ -27,9 +28,9 @@ class OfferedAnnotations {
   /// Adds the non-null functions of `more`, then stores all added functions in each loaded module.
   static void offer(const alloctap_slots& more) noexcept;
 
-  /// Excludes `functions`, for libraries that export more than their tracker needs: clears slots
-  /// that the loader resolved to them, unless `offer` added them. Affects modules loaded before at
-  /// the next call of another function.
+  /// Excludes `functions`, which a library exports but its tracker does not need: clears slots that
+  /// the loader resolved to `functions`, unless `offer` added them. Changes modules loaded before
+  /// at the next call of another function.
   static void withhold(const alloctap_slots& functions) noexcept { withheld_ = functions; }
 
   /// Stores the functions in modules loaded since the last call.
@@ -51,7 +52,7 @@ class OfferedAnnotations {
     function(slots.pools, others.pools);
   }
 
-  /// Fills empty slots. Keeps what the loader resolved, except for withheld functions.
+  /// Fills empty slots. Keeps pointers that the loader resolved, except to withheld functions.
   static void fill(alloctap_slots& slots) noexcept;
 
   static inline constinit alloctap_slots offered_{};

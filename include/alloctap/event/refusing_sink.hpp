@@ -19,11 +19,11 @@ struct AskedAllocation {
 };
 
 /// A sink that can make an allocation fail as if out of memory. All functions run inside malloc,
-/// before the allocator, on any thread, even without a session.
-/// `may_refuse` is called for every allocation, so it must be a mere load. If it returns true,
-/// `refuses` follows. At the end of the allocation `end_asked` follows on the same thread, whatever
-/// the result. Between these two, `refuses` is also called for nested allocations of the allocator
-/// or the C++ library. It must return false for those, because they are not the program's.
+/// before the allocator, on any thread, even without a session. `may_refuse` is called for every
+/// allocation, so it must only load a variable. If `may_refuse` returns true, the hook calls
+/// `refuses`. At the end of the allocation, failed or not, the hook calls `end_asked` on that
+/// thread. Between these calls, `refuses` is also called for nested allocations by the allocator or
+/// the C++ library. `refuses` must return false for nested allocations: they are not the program's.
 template <class S>
 concept RefusingSink = EventSink<S> && requires(const AskedAllocation& asked) {
   { S::may_refuse() } noexcept -> std::same_as<bool>;

@@ -19,7 +19,7 @@ namespace alloctap {
 
 /// A 128-bit hash of a stack: two 64-bit hashes with different multipliers. Stacks with equal
 /// hashes are treated as equal (tests compare frame by frame). The hash is computed from the
-/// outermost frame inwards, so stacks that share outer frames share that computation.
+/// outermost frame inwards, so stacks with equal outer frames share the hash of these frames.
 struct StackHash {
   /// The hash of the empty stack. Nonzero, so that a frame with the value 0 changes the hash.
   std::uint64_t first = 0x243F6A8885A308D3;
