@@ -13,8 +13,8 @@
 namespace alloctap {
 
 /// Adds the allocation time of each block to `Index`, for `LiveBlock::age_ns`. The times are in
-/// shadow memory: up to 1/4 of the heap. An allocation touches one more cache line and reads the
-/// coarse clock; a free costs nothing. A reallocation resets the age, even if it fails.
+/// shadow memory, at most 1/4 as large as the heap. An allocation touches one more cache line and
+/// reads the coarse clock; a free costs nothing. A reallocation resets the age, even if it fails.
 ///
 /// The resolution is about 4 ms; ages wrap around at 208 days. Runs inside malloc.
 /// Constant-initialized, never destroyed.

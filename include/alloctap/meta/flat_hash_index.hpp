@@ -34,7 +34,7 @@ class FlatHashIndex {
     return shard.table.take(pointer);
   }
 
-  /// Returns the record at `pointer` and keeps it; `stack` is `kNoStackId` if `pointer` is unknown.
+  /// Returns the record at `pointer` without removing it; `stack` is `kNoStackId` if unknown.
   BlockRecord look(const void* pointer) noexcept {
     Shard& shard = shard_of(pointer);
     const std::lock_guard hold(shard.lock);

@@ -12,10 +12,10 @@ namespace alloctap {
 
 /// A hash table with linear probing and backward-shift deletion (Knuth, TAOCP 3, 6.4, algorithm R),
 /// so churn never forces growth. At most 4/5 full, unless out of memory. Doubles up to a page, then
-/// grows by half in whole pages. Needs 20 to 40 bytes per record, above 64 KiB 20 to 30.
+/// grows by half in whole pages. Needs 20 to 40 bytes per record; above 64 KiB only 20 to 30.
 ///
-/// Not a library's table, because those cannot report out of memory. Tables with a control byte per
-/// 16-byte record would not fit an arena block of a power of two.
+/// Not a library's table, because library tables cannot report out of memory. Tables with a control
+/// byte per 16-byte record would not fit an arena block of a power of two.
 ///
 /// Not thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 class FlatHashTable {
@@ -42,7 +42,7 @@ class FlatHashTable {
     return record;
   }
 
-  /// Returns the record at `pointer` and keeps it; `stack` is `kNoStackId` if `pointer` is unknown.
+  /// Returns the record at `pointer` without removing it; `stack` is `kNoStackId` if unknown.
   [[nodiscard]] BlockRecord look(const void* pointer) const noexcept {
     const Slot* slot = find(pointer);
     return slot == nullptr ? BlockRecord{} : unpack(*slot);
@@ -105,7 +105,7 @@ class FlatHashTable {
     return record;
   }
 
-  /// Returns the first slot to probe: multiplicative hashing (Knuth, TAOCP 3, 6.4) to any capacity.
+  /// Returns the first slot to probe by multiplicative hashing (Knuth, TAOCP 3, 6.4).
   static std::size_t place_of(const void* pointer, std::size_t capacity) noexcept {
     const std::uint64_t hash = reinterpret_cast<std::uintptr_t>(pointer) * 0x9E3779B97F4A7C15;
     return (hash >> 32) * capacity >> 32;
@@ -145,7 +145,7 @@ class FlatHashTable {
     return to >= from ? to - from : to + capacity_ - from;
   }
 
-  /// Ensures room for one record. If growing fails, fills all slots but one, which ends searches.
+  /// Ensures room for one record. If growing fails, leaves one slot empty, so that searches end.
   bool make_room() noexcept {
     return (count_ + 1) * 5 <= capacity_ * 4 || grow() || count_ + 2 <= capacity_;
   }

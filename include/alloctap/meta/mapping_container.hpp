@@ -31,7 +31,7 @@ class MappingSet {
   [[nodiscard]] bool add(AddressRange range, StackId stack, std::uint64_t order) noexcept;
 
   /// Removes `range`, splitting intervals if needed. Returns false if out of memory for the upper
-  /// part of a split; that interval stays unchanged.
+  /// part of a split interval, which then stays unchanged.
   [[nodiscard]] bool discard(AddressRange range) noexcept;
 
   /// Removes `range` and returns the removed pieces as a chain, for `put_back` or `destroy_all`. If
@@ -40,7 +40,7 @@ class MappingSet {
   [[nodiscard]] MappingInterval* take_out(AddressRange range, std::uint64_t& lost) noexcept;
 
   /// Restores a chain. Intervals added meanwhile stay, so they may split a piece. Each additional
-  /// piece needs memory; if there is none, the piece is lost and `lost` is incremented.
+  /// piece needs memory; if memory runs out, the piece is lost and `lost` is incremented.
   void put_back(MappingInterval* first, std::uint64_t& lost) noexcept {
     while (first != nullptr) put_back_one(std::exchange(first, first->next), lost);
   }
@@ -81,7 +81,7 @@ class MappingSet {
 
   void erase(MappingInterval& interval) noexcept;
 
-  /// Precondition: `range` overlaps no other interval, so that their order is kept.
+  /// Precondition: `range` overlaps no other interval, so that the set stays ordered.
   void resize(MappingInterval& interval, AddressRange range) noexcept {
     bytes_ = bytes_ - interval.range.length() + range.length();
     interval.range = range;
@@ -154,15 +154,16 @@ struct MappingTotals {
 ///
 /// Thread-safe; runs inside malloc and mmap, never throws; may change errno. Constant-initialized,
 /// never destroyed. One lock guards everything; the arena's lock is acquired inside it. Hooks call
-/// from a `RecordingScope`, so at a fork the world is stopped and the lock is free. A child lacks
-/// mappings that another thread of the parent had detached.
+/// from a `RecordingScope`, so at a fork the world is stopped and the lock is free. A child process
+/// lacks mappings that another thread of the parent had detached in `begin_unmap`.
 class MappingContainer {
  public:
   constexpr MappingContainer() noexcept = default;
 
   /// Records `[start, start + length)`, rounded up to whole pages, and replaces records inside.
-  /// `start` is page-aligned. If out of memory, returns false and counts one dropped. The replaced
-  /// records are removed even then, but a mapping that would have to be split stays unchanged.
+  /// `start` is page-aligned. If out of memory, returns false and increments `dropped`. The
+  /// replaced records are removed even then, but a mapping that would have to be split stays
+  /// unchanged.
   bool map(std::uintptr_t start, std::size_t length, StackId stack) noexcept;
 
   /// Removes the records in `[start, start + length)`, rounded up to whole pages. Returns the
@@ -211,7 +212,7 @@ class MappingContainer {
 
   FutexLock lock_;
   MappingSet set_;
-  /// The totals, except for those that `set_` counts.
+  /// The totals; their live mappings and bytes are counted by `set_` instead.
   MappingTotals totals_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace alloctap {
 
-/// A `PointerIndex` of live blocks with the mapping records. Counting is done by `BlockTracker`. If
+/// A `PointerIndex` of live blocks, plus the mapping records. `BlockTracker` does the counting. If
 /// `leaves_errno_alone` is true, its functions (and those of derived types) preserve errno.
 /// Otherwise the recorder saves and restores errno at each event.
 template <class M>

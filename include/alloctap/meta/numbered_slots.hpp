@@ -10,10 +10,10 @@
 
 namespace alloctap {
 
-/// An open-addressing table with linear probing; its user keeps it at most half full. A 32-bit slot
-/// has the number of an entry and, in the other bits, bits of the hash, so a search rarely reads a
-/// wrong entry. A table too large for a processor's L1 and L2 caches gets a small direct-mapped
-/// cache of recent results.
+/// An open-addressing table with linear probing; the caller keeps it at most half full. A 32-bit
+/// slot has the number of an entry and, in the other bits, bits of the hash, so a search rarely
+/// reads a wrong entry. A table too large for a processor's L1 and L2 caches gets a small
+/// direct-mapped cache of recent results.
 ///
 /// Used by one thread, inside malloc. Not movable, never destroyed.
 class NumberedSlots {
@@ -29,7 +29,8 @@ class NumberedSlots {
   [[nodiscard]] std::size_t capacity() const noexcept { return mask_ + 1; }
 
   /// Returns the entry number that was inserted with `hash` and for which `is_wanted(number)`
-  /// returns true; 0 if none was. `is_wanted` must accept 0 and entries with other hashes.
+  /// returns true; 0 if no entry qualifies. Also calls `is_wanted` with 0 and with entries of other
+  /// hashes.
   template <class IsWanted>
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE std::uint32_t find(std::uint64_t hash,
                                                           IsWanted&& is_wanted) noexcept {

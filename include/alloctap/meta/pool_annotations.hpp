@@ -17,12 +17,13 @@
 
 namespace alloctap {
 
-/// The list of trackers that record pools and had a session, and the functions that forward to
-/// them. Calls by the tracker itself (such as from a dump's output) have no effect. Thread-safe;
-/// preserves errno. Constant-initialized, never destroyed.
+/// The list of trackers that record pools and had a session, and the functions that forward calls
+/// to those trackers. Calls by the tracker itself (such as from a dump's output) have no effect.
+/// Thread-safe; preserves errno. Constant-initialized, never destroyed.
 class PoolAnnotations {
  public:
-  /// The callbacks of one tracker, which have no effect while it has no session. Never removed.
+  /// The callbacks of one tracker, which do nothing while the tracker has no session. Never
+  /// removed.
   struct Listener {
     void (*allocate)(PoolHandle pool, void* pointer, std::size_t bytes,
                      const CallOrigin& origin) noexcept;
@@ -33,7 +34,7 @@ class PoolAnnotations {
     const Listener* next = nullptr;
   };
 
-  /// Registers a listener unless it is registered.
+  /// Registers a listener unless it is already registered.
   static void add(Listener& listener) noexcept {
     if (listener.is_known.exchange(true, std::memory_order_relaxed)) return;
     listener.next = first_.load(std::memory_order_relaxed);
@@ -47,7 +48,7 @@ class PoolAnnotations {
     return process_pools.create(annotated_text(name, length)).value;
   }
 
-  /// Returns the pool of `once`. Creates it in the first call, whichever thread makes that call.
+  /// Returns the pool whose handle `once` stores. The first call, on any thread, creates that pool.
   static alloctap_pool create_once(std::atomic<alloctap_pool>& once,
                                    std::string_view name) noexcept {
     if (inside_tracker()) return 0;

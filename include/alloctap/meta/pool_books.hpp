@@ -25,11 +25,11 @@ class PoolBook {
   struct Added {
     /// False if memory ran out for the block or for the sums of its stack.
     bool kept = true;
-    /// Whether a live block had that address. Its record was removed.
+    /// Whether a live block had that address. The record of that block was removed.
     bool replaced = false;
   };
 
-  /// Prepares for the slot's pool with that generation; removes the blocks of an earlier pool.
+  /// Prepares for the pool with that generation; removes blocks of an earlier pool in the slot.
   void enter(std::uint32_t generation) noexcept {
     if (generation_ != generation) end_all();
     generation_ = generation;
@@ -94,11 +94,11 @@ class PoolBook {
 struct PoolFaults {
   /// Frees and reallocations of blocks in no pool: freed twice, or allocated before the session.
   std::uint64_t unknown_frees = 0;
-  /// Frees and reallocations with a pool that does not own the block. The block stays live.
+  /// Frees and reallocations that named a pool other than the block's. The block stays live.
   std::uint64_t wrong_pool_frees = 0;
   /// Live blocks that were allocated again, because the program did not announce their frees.
   std::uint64_t announced_twice = 0;
-  /// Calls with a pool that was destroyed or never created.
+  /// Calls that passed the handle of a pool that was destroyed or never created.
   std::uint64_t unknown_pools = 0;
   /// Events not recorded, or not in the sums of their stack, because memory ran out.
   std::uint64_t dropped = 0;
@@ -165,8 +165,8 @@ class PoolBooks {
     counter.fetch_add(1, std::memory_order_relaxed);
   }
 
-  /// Prepares `book`, which is locked. Counts the call and returns false if the pool was destroyed.
-  /// If the pool is destroyed while the lock is held, `reset` follows.
+  /// Prepares `book`, which is locked. If the pool was destroyed, counts a call for an unknown pool
+  /// and returns false. If the pool is destroyed while the lock is held, a call of `reset` follows.
   [[nodiscard]] bool enter(LockedBook& book, PoolHandle pool) noexcept {
     if (!kTable.is_alive(pool)) {
       note_unknown_pool();

@@ -46,7 +46,7 @@ class PoolTable {
  public:
   /// The number of slots; the first slot is 1.
   static constexpr std::uint32_t kMaxPools = (1U << PoolHandle::kSlotBits) - 1;
-  /// In bytes; longer names are cut.
+  /// The maximum length in bytes; longer names are cut.
   static constexpr std::size_t kMaxNameLength = 200;
 
   constexpr PoolTable() noexcept = default;
@@ -62,7 +62,7 @@ class PoolTable {
     return create_locked(name);
   }
 
-  /// Returns the pool in `once`; if `once` is 0, creates the pool. All threads get one pool.
+  /// Returns the pool in `once`; if `once` is 0, creates the pool. All threads get one handle.
   [[nodiscard]] PoolHandle create_once(std::atomic<std::uint32_t>& once,
                                        std::string_view name) noexcept {
     static_cast<void>(ForkHandlers::ensure_registered());

@@ -15,9 +15,10 @@
 namespace alloctap {
 
 /// The encoding of block records in shadow words. A record is in the word of the granule (16 or 32
-/// bytes) in which its block begins. If the block is so long that no other can begin in the next
-/// granule, the size is in the next word. Otherwise the one word holds everything. A record that
-/// fits neither form is stored in another index ("elsewhere"). The two upper bits of a word mean:
+/// bytes) in which its block begins. If the block is so long that no other block can begin in the
+/// next granule, the next word has the size. Otherwise one word has stack id and size. A record
+/// that fits neither form is stored in another index ("elsewhere"). The two upper bits of a word
+/// mean:
 ///
 ///     00  no block begins here; a nonzero word is the size of the block of the previous word
 ///     01  odd bit, 29 bits of stack id; the next word is the size
@@ -97,8 +98,8 @@ class ShadowRecord {
 };
 
 /// Stores each record in the shadow words of its block (`ShadowRecord`); one word per `kSpacing`
-/// bytes, 16 or 32. Runs inside malloc. Needs no lock and no probing; cache locality follows the
-/// program's. Costs up to 4 / `kSpacing` of the heap.
+/// bytes, 16 or 32. Runs inside malloc. Needs no lock and no probing; cache locality follows that
+/// of the program. Costs up to 4 / `kSpacing` of the heap's size.
 ///
 /// Some records are in a `FlatHashIndex` instead: addresses that are no multiples of 16, blocks of
 /// 1 GiB or more, and blocks in the last `kSpacing` bytes of a 4 KiB page. So are overlapping
@@ -107,9 +108,9 @@ class ShadowRecord {
 /// Removal is a load and a store, not an atomic exchange, because an address belongs to one thread
 /// at a time. If a program frees a block on two threads at once, both may get the record.
 ///
-/// Two blocks of one page that begin within `kSpacing` bytes share a word (with 16, only if they
-/// overlap). Their events must not be concurrent; queues ensure that per region. Use 32 only for
-/// allocators whose blocks begin at least 32 bytes apart.
+/// Two blocks of one page that begin within `kSpacing` bytes may share a word (with 16, only if
+/// they overlap). Events of such blocks must not be concurrent; queues ensure that for each 4 KiB
+/// region. Use 32 only for allocators whose blocks begin at least 32 bytes apart.
 template <std::uintptr_t kSpacing>
 class BasicShadowIndex {
   static_assert(kSpacing == 16 || kSpacing == 32);
@@ -193,8 +194,8 @@ class BasicShadowIndex {
  private:
   using Word = typename Memory::Word;
 
-  /// The largest size encoded in one word. After a larger block no other can begin in the next
-  /// granule, even if the larger one begins at the start of its granule.
+  /// The largest size encoded in one word. If a block is larger, no other block can begin in the
+  /// next granule, even if the larger block begins at the start of its granule.
   static constexpr std::uint64_t kLargestAlone = 2 * kSpacing - 16;
   static_assert(kLargestAlone <= ShadowRecord::kMaxAlone);
 
@@ -212,7 +213,7 @@ class BasicShadowIndex {
            (kSpacing == 16 || (head & ShadowRecord::kOdd) == odd_bit(pointer));
   }
 
-  /// Returns the address of the block that `head` describes; its granule begins at `first`.
+  /// Returns the address of the block that `head` describes; the block's granule begins at `first`.
   static const void* begin_of(const void* first, std::uint32_t head) noexcept {
     // Integer arithmetic, because `first` may be null.
     const std::uintptr_t bytes = kSpacing > 16 && ShadowRecord::is_odd(head) ? 16 : 0;
@@ -236,7 +237,7 @@ class BasicShadowIndex {
     word[0].store(words.head, std::memory_order_release);
   }
 
-  /// Inserts by `word`, the word of `pointer`; nullptr if the word must be created.
+  /// Stores a record in `word`, the word of `pointer`; `word` is nullptr if it must be created.
   ALLOCTAP_ALWAYS_INLINE InsertOutcome insert_at(Word* word, const void* pointer,
                                                  const BlockRecord& record) noexcept {
     if (word == nullptr) [[unlikely]] {
@@ -249,7 +250,7 @@ class BasicShadowIndex {
     return insert_slow(pointer, word, record);
   }
 
-  /// Stores a record in `word`. Returns false if it does not fit or if words are in use.
+  /// Stores a record in `word`. Returns false if the record does not fit or words are in use.
   ALLOCTAP_ALWAYS_INLINE static bool insert_in_free(Word* word, const void* pointer,
                                                     const BlockRecord& record) noexcept {
     ShadowRecord::Words words = ShadowRecord::encode(record, kLargestAlone);
@@ -295,8 +296,8 @@ class BasicShadowIndex {
     return others_.take(pointer);
   }
 
-  /// Returns whether a block ever found its word used by another block. If so, any block may be in
-  /// `others_`, even one whose word is free.
+  /// Returns whether a block was ever inserted while another block used its word. If so, any block
+  /// may be in `others_`, even a block whose word is free.
   [[nodiscard]] bool crowded() const noexcept {
     return kSpacing > 16 && crowded_.load(std::memory_order_acquire);
   }
@@ -322,8 +323,8 @@ class BasicShadowIndex {
     return {.kept = true, .replaced = replaced};
   }
 
-  /// Moves the record of the block before `pointer` to `others_`. Its size word, `size`, becomes
-  /// free for the block at `pointer`.
+  /// Moves the record of the block before `pointer` to `others_`. The word `size`, which had the
+  /// size of that block, becomes free for the block at `pointer`.
   bool move_elsewhere(const void* pointer, Word* size) noexcept {
     Word* const head = size - 1;
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);

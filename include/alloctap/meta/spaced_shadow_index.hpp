@@ -37,7 +37,7 @@ class SpacedShadowIndex {
     return insert_narrow(pointer, record);
   }
 
-  /// As in `BasicShadowIndex`. Does not check which index is in use: an unused `wide_` has no
+  /// `Expected`, `expect` and `try_insert` always use `wide_`. If `wide_` is not in use, it has no
   /// words, so its fast path always fails.
   using Expected = Wide::Expected;
 
