@@ -44,7 +44,7 @@ struct BufferQueue {
           [&] { consumer_.record_allocation(allocation); });
     }
 
-    /// Pushes a free. If the newest event is its allocation, both are counted and dropped.
+    /// Pushes a free. If the newest event is the block's allocation, counts and drops both.
     void push_deallocation(void* pointer) noexcept {
       push(
           pointer, [&](QueueBuffer& buffer) { cancel_or_append(buffer, pointer); },
@@ -65,7 +65,7 @@ struct BufferQueue {
 
     /// Starts the worker. The buffer of a shard is allocated on the shard's first event.
     Status start(std::size_t max_bytes) {
-      // One buffer per shard and the worker's spare.
+      // One buffer per shard, and the worker's spare buffer.
       const std::size_t events =
           whole_memory(max_bytes / (kShards + 1)) / QueueBuffer::kBytesPerEvent;
       if (events == 0) {

@@ -16,7 +16,7 @@ struct DirectQueue {
    public:
     /// The container is always up to date, because no event waits.
     static constexpr bool kDeliversAtOnce = true;
-    /// Whether the functions change errno only if the container does.
+    /// Whether the functions change errno only if the container changes errno.
     static constexpr bool leaves_errno_alone = true;
     using Unchanging = For;
 

@@ -22,11 +22,11 @@
 namespace alloctap {
 
 /// A log with one stream per thread; a shared atomic counter numbers the events. Events of one
-/// block are in order: an allocation is logged before its thread passes the block on, and a free is
+/// block are in order: an allocation is logged before the program gets the block, and a free is
 /// logged before the allocator gets the memory.
 ///
 /// The total size of the streams' chunks is bounded. The first event that does not fit ends the
-/// log, so the log has all events before that one. Later events are only counted. Memory is never
+/// log, so the log has all events before that event. Later events are only counted. Memory is never
 /// freed. The child of a fork continues the log.
 ///
 /// `log` runs inside malloc, in a recording scope. Acquires a lock only for a thread's first event
@@ -67,7 +67,7 @@ class EventLog {
                            .time_ns = os::coarse_monotonic_ns() + stream->epoch_ns});
   }
 
-  /// Stores references to the current contents in `events`. Returns false if out of memory.
+  /// Stores references to the log's current contents in `events`. Returns false if out of memory.
   [[nodiscard]] bool cut(LoggedEvents& events) const noexcept {
     const std::uint64_t all = next_.load(std::memory_order_relaxed);
     events.count = std::min(all, end_.load(std::memory_order_relaxed));
@@ -81,13 +81,13 @@ class EventLog {
   }
 
  private:
-  /// The stream of a `ThreadState`. If the state gets a new owner thread, so does the stream.
+  /// The events of the thread that owns a `ThreadState`. A new owner continues the stream.
   struct Stream {
     std::uint64_t log = 0;
     const ThreadState* state = nullptr;
     Stream* next = nullptr;
     std::uint32_t generation = 0;
-    /// The value of `LoggedEvent::thread`.
+    /// The value of `LoggedEvent::thread` for events of the current owner.
     std::uint32_t number = 0;
     /// The difference of Unix time and monotonic time.
     std::int64_t epoch_ns = 0;

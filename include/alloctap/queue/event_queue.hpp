@@ -22,15 +22,16 @@ struct QueueConsumerArchetype {
 /// A policy `P` whose queue is the member template `P::template For<Consumer>`. The queue has a
 /// constexpr constructor from a reference to its consumer.
 ///
-/// Delivers the events of one 4 KiB region one at a time, in the order of pushing. `take` and
-/// `put_back` bracket a reallocation: they first deliver the queued events of the pointer, then act
-/// on the container directly. Pushing functions run inside malloc on any thread; `start`, `stop`
-/// and `flush` on the control plane; `after_fork` in the single-threaded child. `start` gets the
-/// maximum size of the queue in bytes. `flush` delivers every event pushed before.
+/// The queue delivers the events of each 4 KiB region one at a time, in the order of pushing.
+/// `take` and `put_back` bracket a reallocation: they first deliver the queued events of the
+/// pointer, then act on the container directly. Pushing functions run inside malloc on any thread;
+/// `start`, `stop` and `flush` on the control plane; `after_fork` in the single-threaded child.
+/// `start` gets the maximum size of the queue in bytes. `flush` delivers every event pushed before
+/// the call.
 ///
 /// If `leaves_errno_alone` is true, functions inside malloc change errno only if the consumer does.
-/// Otherwise the recorder saves errno at each event. If its `Unchanging` is its own type, the queue
-/// has no state and is a constant, so its consumer is known at compile time.
+/// Otherwise the recorder saves errno at each event. A queue whose member `Unchanging` is the
+/// queue's own type has no state and is a constant, so its consumer is known at compile time.
 template <class P>
 concept EventQueuePolicy =
     requires(typename P::template For<QueueConsumerArchetype>& queue, void* pointer,

@@ -12,9 +12,9 @@
 
 namespace alloctap {
 
-/// The event encoding: a flags byte, then unsigned LEB128 numbers (DWARF 5, 7.6). These are the
-/// thread if it changed, the increments of sequence (if not 1) and time (if not 0), and the
-/// zigzag-coded difference of addresses. If a block becomes live, its size and stack follow. An
+/// The event encoding: a flags byte, then unsigned LEB128 numbers (DWARF 5, 7.6). The numbers are
+/// the thread number if it changed, the increments of sequence (if not 1) and time (if not 0), and
+/// the zigzag-coded difference of addresses. If a block becomes live, its size and stack follow. An
 /// allocation takes about 7 bytes, a free 4. May run inside malloc.
 class EventCoding {
  public:
@@ -133,7 +133,7 @@ class EventStream {
     return true;
   }
 
-  /// Appends an event, whose sequence must exceed the last one's. Precondition: `has_room()`.
+  /// Appends an event, whose sequence must exceed the last event's. Precondition: `has_room()`.
   void append(const LoggedEvent& event) noexcept {
     const std::byte* end = EventCoding::encode(event, newest_, last_->begin() + last_->used);
     last_->used = static_cast<std::size_t>(end - last_->begin());

@@ -19,8 +19,8 @@ class LoggedEvents {
   std::uint64_t count = 0;
   /// The number of events after the end of the log, which were not logged.
   std::uint64_t missed = 0;
-  /// One per stream, unordered. Together they have each sequence number below `count` exactly once.
-  /// Events with higher numbers are ignored.
+  /// One part per stream, unordered. Together the parts have each sequence number below `count`
+  /// exactly once. Events with higher numbers are ignored.
   ArenaArray<EventStreamPart> parts;
 
   /// Returns whether a log exists and has all events.
