@@ -24,9 +24,9 @@ class AdjustableSampling {
   };
 
   /// Sets the parameters. Control plane. No tracker with this policy may have a session; preferably
-  /// none ever had one. After a switch between sampling and recording everything, reports and frees
-  /// ignore blocks recorded in the other mode. Samples are weighted by the mean at the time of the
-  /// report.
+  /// no such tracker ever had a session. After a switch between sampling and recording everything,
+  /// reports and frees ignore blocks recorded in the other mode. Samples are weighted by the mean
+  /// at the time of the report.
   static void set(const Settings& settings) noexcept;
 
   static bool selects() noexcept {

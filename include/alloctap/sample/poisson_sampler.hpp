@@ -12,7 +12,7 @@ namespace alloctap {
 /// A Poisson process whose points lie at exponentially distributed distances in the sequence of
 /// allocated bytes. An allocation of `s` bytes is sampled if it contains a point, so with
 /// probability 1 - exp(-s / mean), independently of others. tcmalloc (sampler.cc) and Chromium
-/// (poisson_allocation_sampler.cc) sample so, too. Not thread-safe; runs inside malloc.
+/// (poisson_allocation_sampler.cc) use this method. Not thread-safe; runs inside malloc.
 class PoissonSampler {
  public:
   /// Samplers with equal seeds choose equal samples.
@@ -30,7 +30,7 @@ class PoissonSampler {
   }
 
   /// Returns the number of bytes before the next point; 0 if no point was drawn. Instead of calling
-  /// `samples`, the caller may subtract the size of a nonempty allocation that is not larger.
+  /// `samples`, the caller may subtract the size of a nonempty allocation if that is not larger.
   [[nodiscard]] std::uint64_t& countdown() noexcept { return bytes_before_point_; }
 
   /// Discards the next point. Call it before `mean_bytes` changes.
@@ -63,7 +63,7 @@ class PoissonSampler {
     return knew_point || samples(bytes, mean_bytes);
   }
 
-  /// Rounds up: the result exceeds an integer `s` exactly if the real distance does.
+  /// Rounds up: the result exceeds an integer `s` exactly if the unrounded distance exceeds `s`.
   std::uint64_t draw_distance(std::uint64_t mean_bytes) noexcept {
     const double distance = -natural_log(draw_uniform()) * static_cast<double>(mean_bytes);
     constexpr double kFarthest = 0x1p63;

@@ -33,14 +33,15 @@ struct SamplingDescription {
 
 /// `decide` is called once per allocation, on the thread that owns `thread`; per-thread state
 /// belongs in a `PerThread`. `selects` returns false if `decide` always returns `kWithStack`.
-/// `records_everything` returns true if `decide` never returns `kSkip`. These two and `description`
-/// are constant during a session. `weight` returns how many allocations of `size` a recorded one
-/// represents: the inverse of the sampling probability, or 1 if selection is not random. It depends
-/// only on the size, so records need not store it. All run inside malloc.
+/// `records_everything` returns true if `decide` never returns `kSkip`. Both functions and
+/// `description` are constant during a session. `weight` returns how many allocations of `size` a
+/// recorded one represents: the inverse of the sampling probability, or 1 if selection is not
+/// random. It depends only on the size, so records need not store it. All functions run inside
+/// malloc.
 ///
 /// Optional: `countdown(thread)` returns a counter of the thread at a fixed address; nullptr if out
 /// of memory. If a nonempty allocation is not larger than the counter, the caller may subtract its
-/// size instead of calling `decide`, which would return `kSkip`. That makes skipped calls almost
+/// size instead of calling `decide`, which would return `kSkip`. Skipped calls are then almost
 /// free. Optional: `after_fork()` runs in the child of a fork before the child records anything.
 template <class S>
 concept SamplingPolicy = requires(ThreadState& thread, std::size_t size) {

@@ -12,8 +12,8 @@
 
 namespace alloctap {
 
-/// Sums of sample weights indexed by StackId, in chunks that never move. All threads share them,
-/// which is cheap because samples are rare. Thread-safe, lock-free, runs inside malloc.
+/// Sums of sample weights indexed by StackId, in chunks that never move. All threads share the
+/// sums, which is cheap because samples are rare. Thread-safe, lock-free, runs inside malloc.
 /// Constant-initialized, never destroyed.
 class StackEstimates {
  public:
@@ -47,8 +47,8 @@ class StackEstimates {
     return chunk == nullptr ? nullptr : &(*chunk)[stack % kPerChunk];
   }
 
-  /// A chunk is larger than the arena's largest block, so it is zeroed pages. Zero bytes represent
-  /// 0.0.
+  /// A chunk is larger than the arena's largest block, so the arena returns zeroed pages. Zero
+  /// bytes represent 0.0.
   Sums* find_or_make(StackId stack) noexcept;
 
   ZeroedArray<std::atomic<Chunk*>, kChunks> chunks_;
