@@ -10,12 +10,12 @@
 
 namespace alloctap {
 
-/// A block in a call of an observer.
+/// A block whose allocation or free is reported to an observer.
 struct ObservedBlock {
   void* pointer = nullptr;
   /// The requested size in bytes.
   std::size_t size = 0;
-  /// The stack's id, as in snapshots of the tracker that calls.
+  /// The stack's id, as in snapshots of the tracker that calls the observer.
   StackId stack = kNoStackId;
   /// The owner of the stack; empty if `Config::Tags` has no owners or `kWantsOwners` is false.
   StackOwner owner{};
@@ -31,9 +31,10 @@ struct ObservedMapping {
 /// A type with static callbacks. `on_track` follows an allocation and `on_untrack` precedes a free,
 /// so the caller owns the block in both. Both run inside malloc, on the calling thread.
 ///
-/// Observers get exactly the blocks that the tracker records: none from before the session or from
-/// a pause. A reallocation is an `on_untrack` and an `on_track`; if it fails, both have the old
-/// block. If a pointer that is still tracked gets an `on_track`, its free was not observed.
+/// Observers get exactly the blocks that the tracker records: no block allocated before the session
+/// or in a pause. A reallocation calls `on_untrack`, then `on_track`; if it fails, both get the old
+/// block. If `on_track` gets a pointer that is still tracked, the free of the earlier block was not
+/// observed.
 ///
 /// An observer may allocate; its allocations are not recorded. It must not throw, start a tracker,
 /// dump, or wait for a lock that another thread may hold while it allocates.
@@ -48,7 +49,7 @@ struct ObservedMapping {
 ///   of memory.
 /// - `begin_timing(AllocatorCall, std::size_t bytes)` and `end_timing(const TimedCall&,
 ///   StackOwner)`: as in `TimingSink`; `StackOwner` is the thread's current owner. Of several
-///   observers, at most one may have these two.
+///   observers, at most one may have these two functions.
 /// - `on_reallocate(const ObservedBlock& before, const ObservedBlock& after)`: a reallocation
 ///   succeeded. This thread's last `on_untrack` had `before`, its last `on_track` has `after`.
 ///   Another thread may already own the address of `before`.

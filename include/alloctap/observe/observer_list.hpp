@@ -9,7 +9,7 @@
 
 namespace alloctap {
 
-/// The callbacks of one observer, which get `context`. A callback that is nullptr is not called.
+/// The callbacks of one observer, called with `context`. A callback that is nullptr is not called.
 struct ObserverFunctions {
   void* context = nullptr;
   void (*on_track)(void* context, const ObservedBlock& block) noexcept = nullptr;
