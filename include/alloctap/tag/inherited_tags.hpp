@@ -12,7 +12,7 @@ namespace alloctap {
 
 /// Like `ScopedTags`, but a thread outside all scopes takes the process's current tag at its first
 /// allocation, and keeps that tag. So a thread started by a test case, a level or a request
-/// allocates under the tag of its origin, except inside scopes. A thread that allocates before the
+/// allocates under the tag of that origin, except inside scopes. A thread that allocates before the
 /// process has a tag inherits no tag.
 ///
 /// `ProcessTag` sets the process's tag. A thread of a pool keeps the tag of its first allocation.
@@ -29,8 +29,8 @@ struct InheritedTags {
   friend class ProcessTag;
   struct Inherited;
 
-  /// Returns the calling thread's inherited tag; takes the process's tag in the first call.
-  /// `kBegun` is set in the stored value after that.
+  /// Returns the calling thread's inherited tag; takes the process's tag in the first call. After
+  /// that call the stored value has the bit `kBegun`.
   static TagId inherited() noexcept {
     auto& start = os::ThreadLocal<std::atomic<std::uint32_t>, Inherited>::mine();
     std::uint32_t tag = start.load(std::memory_order_relaxed);
@@ -48,7 +48,7 @@ struct InheritedTags {
 static_assert(TagPolicy<InheritedTags>);
 
 /// A scope guard that sets the process's tag for `Tags = InheritedTags`, and the calling thread's
-/// tag like `TagScope`. Only one thread at a time may have such guards; they may nest there.
+/// tag like `TagScope`. Only one thread at a time may have `ProcessTag` guards, which may nest.
 class ProcessTag {
  public:
   explicit ProcessTag(Tag tag) noexcept

@@ -10,7 +10,7 @@ namespace alloctap {
 
 /// Returns the tag of a path: "Game/Physics" is `Physics` nested in `Game`, whatever scope the
 /// calling thread is in. Adds missing tags, so the call may precede the first scope. An empty path
-/// is no tag. Fails if a name is empty or longer than `TagTable::kLongestName` (scopes cut such
+/// means no tag. Fails if a name is empty or longer than `TagTable::kLongestName` (scopes cut long
 /// names), or if a tag cannot be added. Cannot find tags whose names have a slash (see
 /// `nested_tag`). Must not be called inside a hook.
 [[nodiscard]] Result<Tag> tag_at_path(std::string_view path);

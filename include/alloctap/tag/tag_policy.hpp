@@ -31,7 +31,7 @@ concept TagPolicy = requires(const ThreadState& thread) {
   { T::description() } noexcept -> std::same_as<TagsDescription>;
 };
 
-/// Whether stacks never have an owner with `T`. If so, trackers contain no code for owners.
+/// Whether policy `T` never assigns owners. If so, trackers contain no code for owners.
 template <class T>
 inline constexpr bool kHasNoOwners = requires {
   requires std::bool_constant<T::description().tags == nullptr && !T::description().threads>::value;

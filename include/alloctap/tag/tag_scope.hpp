@@ -51,7 +51,7 @@ struct TagAnnotations {
 };
 
 /// A scope guard like `tag_scope`, for the tracker itself. Sets the calling thread's tag to `tag`,
-/// not to a tag nested in the current one.
+/// not to a tag nested in the current tag.
 class EnteredTag {
  public:
   explicit EnteredTag(alloctap_tag tag) noexcept : before_(TagAnnotations::enter(tag)) {}

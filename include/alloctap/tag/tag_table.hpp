@@ -19,7 +19,7 @@ namespace alloctap {
 class TagTable {
  public:
   static constexpr std::size_t kMaxTags = 16'383;
-  /// In bytes; longer names are cut.
+  /// The maximum length in bytes; longer names are cut.
   static constexpr std::size_t kLongestName = 200;
 
   constexpr TagTable() noexcept = default;
@@ -42,8 +42,8 @@ class TagTable {
     return entries_[id].load(std::memory_order_acquire)->parent;
   }
 
-  /// Adds to the overhead of the custom allocator that the tag names: memory that it uses besides
-  /// its blocks. `bytes` may be negative. Ignores `kNoTag` and unassigned ids.
+  /// Adds `bytes` to the overhead of the custom allocator that the tag names: the memory that this
+  /// allocator uses besides blocks. `bytes` may be negative. Ignores `kNoTag` and unassigned ids.
   void add_overhead(TagId id, std::int64_t bytes) const noexcept;
 
   /// Returns the overhead in bytes; 0 if the sum of the changes is negative.
@@ -69,7 +69,7 @@ class TagTable {
   /// The number of hash slots, of which at most half are used.
   static constexpr std::size_t kPlaces = 32'768;
 
-  /// Includes the parent, so that equal names in different parents have different hashes.
+  /// Hashes the parent, too, so that equal names in different parents have different hashes.
   static std::uint64_t hash_of(TagId parent, std::string_view name) noexcept {
     return (hash_text(name) + parent) * 0x9E3779B97F4A7C15;
   }
