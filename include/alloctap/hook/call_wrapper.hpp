@@ -125,16 +125,13 @@ struct CallWrapper {
                                             std::size_t old_length, std::size_t length, int flags,
                                             void* address) {
     const ReentrancyGuard guard;
-    auto* const original = Originals::template get<Function>();
     replace_pages(guard, old, old_length);
-    if (!wanted(guard)) return original(old, old_length, length, flags, address);
-    // Old length 0 maps shared pages a second time. MREMAP_DONTUNMAP keeps the old range.
-    const bool leaves_old = os::remap_keeps_old(old_length, flags);
-    DetachedMappings detached =
-        leaves_old ? DetachedMappings{} : begin_unmap(old, old_length, origin);
-    void* const result = original(old, old_length, length, flags, address);
-    if (!leaves_old) end_unmap(detached, os::mapping_failed(result));
-    if (!os::mapping_failed(result)) report_mapping(result, length, origin);
+    void* const result =
+        wanted(guard)
+            ? remap_and_report<Function>(origin, old, old_length, length, flags, address)
+            : Originals::template get<Function>()(old, old_length, length, flags, address);
+    // MREMAP_FIXED replaces what was mapped at `address`.
+    if (address != nullptr && result == address) replace_pages(guard, address, length);
     return result;
   }
 
@@ -364,6 +361,20 @@ struct CallWrapper {
     if constexpr (CheckingSink<Sink>) {
       if (guard.is_outermost()) Sink::on_page_change(address, length, PageChange::kReplaced);
     }
+  }
+
+  template <class Function>
+  static void* remap_and_report(const CallOrigin& origin, void* old, std::size_t old_length,
+                                std::size_t length, int flags, void* address) {
+    // Old length 0 maps shared pages a second time. MREMAP_DONTUNMAP keeps the old range.
+    const bool leaves_old = os::remap_keeps_old(old_length, flags);
+    DetachedMappings detached =
+        leaves_old ? DetachedMappings{} : begin_unmap(old, old_length, origin);
+    void* const result =
+        Originals::template get<Function>()(old, old_length, length, flags, address);
+    if (!leaves_old) end_unmap(detached, os::mapping_failed(result));
+    if (!os::mapping_failed(result)) report_mapping(result, length, origin);
+    return result;
   }
 
   ALLOCTAP_NOINLINE static void report_mapping(void* address, std::size_t length,

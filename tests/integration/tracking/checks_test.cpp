@@ -68,9 +68,9 @@ TEST_CASE("each misuse is found, by its name, and the program goes on") {
 }
 
 TEST_CASE("pages that the program protected, unmapped, replaced or discarded are left alone") {
-  for (const char* name :
-       {"sealed", "sealed_in_part", "sealed_beyond", "sealed_for_ever", "sealed_by_key",
-        "sealed_and_kept", "sealed_and_grown", "barriers", "unmapped", "replaced", "discarded"}) {
+  for (const char* name : {"sealed", "sealed_in_part", "sealed_beyond", "sealed_for_ever",
+                           "sealed_by_key", "sealed_and_kept", "sealed_and_grown", "barriers",
+                           "unmapped", "replaced", "moved_over", "discarded"}) {
     CAPTURE(name);
     const TrackedProgram program({ALLOCTAP_PROGRAMS "changed_pages", name});
     check_sound(program);

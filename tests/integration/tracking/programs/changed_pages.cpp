@@ -163,6 +163,19 @@ void replaced() {
   }
 }
 
+/// As `replaced`, by pages that were mapped elsewhere before.
+void moved_over() {
+  for (const std::size_t offset : {std::size_t{0}, kBytes / 2, kBytes - kPage}) {
+    char* const block = get();
+    void* const page = ::mmap(nullptr, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    must(page != MAP_FAILED, "mmap");
+    char* const target = block + offset;
+    must(::mremap(page, kPage, kPage, MREMAP_MAYMOVE | MREMAP_FIXED, target) == target, "mremap");
+    must(*target == 0, "content");
+    std::free(block);
+  }
+}
+
 /// The system counts in whole pages, so what stands behind the block is lost, too.
 void discarded() {
   for (const int advice : {MADV_DONTNEED, MADV_FREE}) {
@@ -210,6 +223,7 @@ constexpr Case kCases[] = {
     {"barriers", barriers},
     {"unmapped", unmapped},
     {"replaced", replaced},
+    {"moved_over", moved_over},
     {"discarded", discarded},
     {"overrun_after_barrier", overrun_after_barrier},
     {"many", many},
