@@ -167,11 +167,15 @@ void replaced() {
 void moved_over() {
   for (const std::size_t offset : {std::size_t{0}, kBytes / 2, kBytes - kPage}) {
     char* const block = get();
-    void* const page = ::mmap(nullptr, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const page =
+        ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     must(page != MAP_FAILED, "mmap");
+    // Written, because pages that are not there are not filled.
+    std::memset(page, 0x33, kPage);
+    protect(static_cast<char*>(page), kPage, PROT_READ);
     char* const target = block + offset;
     must(::mremap(page, kPage, kPage, MREMAP_MAYMOVE | MREMAP_FIXED, target) == target, "mremap");
-    must(*target == 0, "content");
+    must(*target == 0x33, "content");
     std::free(block);
   }
 }
