@@ -230,7 +230,7 @@ class BlockChecker {
   /// Checks all live and all quarantined blocks with `BlockSweep`.
   void sweep(const BlockCall& call, FoundMisuses& found) noexcept {
     const std::lock_guard hold(lock_);
-    BlockSweep(settings(), faults_, call, found).look_at(blocks_, kept_);
+    BlockSweep(settings(), faults_, call, found).check_blocks(blocks_, kept_);
   }
 
   /// Returns the history of the block that contains `pointer` or, in the guard-page pool, is

@@ -18,7 +18,7 @@ class BlockSweep {
              FoundMisuses& found) noexcept
       : settings_(settings), faults_(faults), call_(call), found_(found) {}
 
-  void look_at(CheckedBlocks& blocks, const QuarantineList& kept) noexcept {
+  void check_blocks(CheckedBlocks& blocks, const QuarantineList& kept) noexcept {
     look_at_live(blocks);
     look_at_kept(blocks, kept);
   }

@@ -28,12 +28,12 @@ class CallPaths {
     return frames.empty() ? tree_.below(node, stand_in(stack)) : node;
   }
 
-  /// Adds the path of `stack` from the allocation outward, cut after `most_calls` calls. Returns
+  /// Adds the path of `stack` from the allocation outward, cut after `max_calls` calls. Returns
   /// the path's last node, or `PathTree::kNone` if out of memory.
-  [[nodiscard]] PathTree::Node add_leaf_first(StackId stack, std::size_t most_calls) noexcept {
+  [[nodiscard]] PathTree::Node add_leaf_first(StackId stack, std::size_t max_calls) noexcept {
     const auto frames = report_.snapshot.table->frames(stack);
     PathTree::Node node = PathTree::kRoot;
-    for (std::size_t i = 0; i < frames.size() && i < most_calls; ++i) {
+    for (std::size_t i = 0; i < frames.size() && i < max_calls; ++i) {
       node = below(node, stack, frames[i]);
     }
     return frames.empty() ? tree_.below(node, stand_in(stack)) : node;

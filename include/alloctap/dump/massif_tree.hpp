@@ -18,15 +18,15 @@ namespace alloctap {
 /// below the threshold share one line. Uses arena memory. `paths` must outlive this object.
 class MassifTree {
  public:
-  /// Cuts paths after `most_calls` calls. Shows nodes that hold at least `threshold_percent` of all
+  /// Cuts paths after `max_calls` calls. Shows nodes that hold at least `threshold_percent` of all
   /// bytes.
-  MassifTree(CallPaths& paths, std::size_t most_calls, std::uint32_t threshold_percent) noexcept
-      : paths_(paths), most_calls_(most_calls), threshold_percent_(threshold_percent) {}
+  MassifTree(CallPaths& paths, std::size_t max_calls, std::uint32_t threshold_percent) noexcept
+      : paths_(paths), max_calls_(max_calls), threshold_percent_(threshold_percent) {}
 
   /// Adds the bytes of a stack. Returns false if out of memory.
   [[nodiscard]] bool add(StackId stack, std::uint64_t bytes) noexcept {
     if (bytes == 0) return true;
-    const PathTree::Node node = paths_.add_leaf_first(stack, most_calls_);
+    const PathTree::Node node = paths_.add_leaf_first(stack, max_calls_);
     total_ += bytes;
     return node != PathTree::kNone && ends_.push_back({node, bytes});
   }
@@ -151,7 +151,7 @@ class MassifTree {
   }
 
   CallPaths& paths_;
-  std::size_t most_calls_;
+  std::size_t max_calls_;
   std::uint32_t threshold_percent_;
   std::uint64_t total_ = 0;
   ArenaArray<Held> ends_;

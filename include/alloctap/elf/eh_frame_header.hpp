@@ -52,15 +52,15 @@ inline std::optional<EhFrameHeader> read_eh_frame_header(const UnwindTables& tab
 }
 
 /// Calls `visit(entry_address, const FrameEntry&)` for each FDE of .eh_frame, in file order, until
-/// `visit` returns false. `most_entries` bounds the time. Returns `kFound` if `visit` returned
-/// false, `kNoDescription` at the end of .eh_frame, `kTooComplex` after `most_entries`.
+/// `visit` returns false. `max_entries` bounds the time. Returns `kFound` if `visit` returned
+/// false, `kNoDescription` at the end of .eh_frame, `kTooComplex` after `max_entries`.
 template <class Visit>
-UnwindStatus visit_frame_entries(const UnwindTables& tables, std::size_t most_entries,
+UnwindStatus visit_frame_entries(const UnwindTables& tables, std::size_t max_entries,
                                  Visit&& visit) noexcept {
   const auto header = read_eh_frame_header(tables);
   if (!header || header->eh_frame == 0) return UnwindStatus::kMalformed;
   std::uintptr_t address = header->eh_frame;
-  for (std::size_t i = 0; i < most_entries; ++i) {
+  for (std::size_t i = 0; i < max_entries; ++i) {
     // A linker script may omit the terminator.
     if (address == tables.high) return UnwindStatus::kNoDescription;
     const FrameEntry entry = read_frame_entry(tables, address);

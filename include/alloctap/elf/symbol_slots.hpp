@@ -92,11 +92,11 @@ class SymbolSlotWalk {
 
   template <class See>
   void walk_packed(std::span<const std::byte> table, See see) noexcept {
-    if (!table.empty()) for_each_android_relocation(table, most_words(), see);
+    if (!table.empty()) for_each_android_relocation(table, max_words(), see);
   }
 
   /// Returns the module's size in words, which limits the number of relocations.
-  [[nodiscard]] std::uint64_t most_words() const noexcept {
+  [[nodiscard]] std::uint64_t max_words() const noexcept {
     std::uint64_t bytes = 0;
     for (const auto& segment : memory_.segments()) {
       if (segment.p_type == PT_LOAD) bytes += segment.p_memsz;

@@ -69,7 +69,7 @@ class GrowthTest {
   /// Skips the oldest quarter of windows. The first window is never tested: it has no predecessor.
   static std::size_t first_counted(std::size_t windows) noexcept { return windows / 4; }
 
-  static Moves look_at(const GrowthSeries& series) noexcept;
+  static Moves find_moves(const GrowthSeries& series) noexcept;
 
   static bool has_ended(const Moves& moves) noexcept {
     return moves.steps == 0 ||

@@ -34,14 +34,14 @@ struct CheckedCall {
   ALLOCTAP_NOINLINE static auto allocate(bool wanted, CallOrigin origin, Arguments... arguments) {
     using Result = decltype(Originals::template get<Function>()(arguments...));
     if constexpr (is_copy<Function>() && AccessSink<Sink>)
-      look_at_text<Function>(origin, arguments...);
+      check_text<Function>(origin, arguments...);
     const BlockRequest request = Function::request(arguments...);
     const AllocationRequest asked = wanted_block<Function>(request);
     const BlockPlan plan = Sink::plan_block(asked);
     const PlanKeeper keeper{plan};
     void* const raw = call_for<Function>(plan, asked, arguments...);
     void* const block = keeper.adopt(raw, asked, origin);
-    if (wanted && block != nullptr) tell<Function>(block, request, origin);
+    if (wanted && block != nullptr) report<Function>(block, request, origin);
     return static_cast<Result>(block);
   }
 
@@ -59,7 +59,7 @@ struct CheckedCall {
       if (error != 0) return error;
     }
     *result = keeper.adopt(raw, asked, origin);
-    if (wanted) tell<Function>(*result, request, origin);
+    if (wanted) report<Function>(*result, request, origin);
     return 0;
   }
 
@@ -159,13 +159,13 @@ struct CheckedCall {
 
   /// Checks the characters that strdup or strndup may read.
   template <class Function, class... Most>
-  static void look_at_text(const CallOrigin& origin, const char* text, Most... most) noexcept {
+  static void check_text(const CallOrigin& origin, const char* text, Most... most) noexcept {
     if (Sink::checks_strings())
       StringAccessChecker<Sink>(Function::name, origin).text(text, most...);
   }
 
   template <class Function>
-  static void tell(void* block, const BlockRequest& request, const CallOrigin& origin) noexcept {
+  static void report(void* block, const BlockRequest& request, const CallOrigin& origin) noexcept {
     Sink::on_allocate(AllocationEvent{.pointer = block,
                                       .size = request.size,
                                       .alignment = request.alignment,

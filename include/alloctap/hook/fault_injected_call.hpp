@@ -21,7 +21,7 @@ template <RefusingSink Sink>
 class FaultInjectedCall {
  public:
   FaultInjectedCall(const CallOrigin& origin, std::size_t size) noexcept
-      : refused_(ask(origin, size)) {}
+      : refused_(should_refuse(origin, size)) {}
   ~FaultInjectedCall() { Sink::end_asked(); }
   FaultInjectedCall(const FaultInjectedCall&) = delete;
   FaultInjectedCall& operator=(const FaultInjectedCall&) = delete;
@@ -52,7 +52,7 @@ class FaultInjectedCall {
   }
 
  private:
-  static bool ask(const CallOrigin& origin, std::size_t size) noexcept {
+  static bool should_refuse(const CallOrigin& origin, std::size_t size) noexcept {
     const ReentrancyGuard guard;
     return Sink::refuses({.size = size, .is_own = !guard.is_outermost(), .origin = origin});
   }

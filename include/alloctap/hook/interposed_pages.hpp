@@ -23,7 +23,7 @@ class InterposedPages {
     Protect* const original = protect_.load(std::memory_order_acquire);
     const int error =
         (original == nullptr ? &os::system_mprotect : original)(address, bytes, protection);
-    if (error == 0) tell(address, bytes, PageChange::kProtected);
+    if (error == 0) notify(address, bytes, PageChange::kProtected);
     return error;
   }
 
@@ -31,7 +31,7 @@ class InterposedPages {
     ProtectByKey* const original = protect_by_key_.load(std::memory_order_acquire);
     const int error = (original == nullptr ? &os::system_pkey_mprotect : original)(address, bytes,
                                                                                    protection, key);
-    if (error == 0) tell(address, bytes, PageChange::kProtected);
+    if (error == 0) notify(address, bytes, PageChange::kProtected);
     return error;
   }
 
@@ -40,8 +40,8 @@ class InterposedPages {
     const int error =
         (original == nullptr ? &os::system_madvise : original)(address, bytes, advice);
     if (error != 0) return error;
-    if (os::discards_pages(advice)) tell(address, bytes, PageChange::kDiscarded);
-    if (os::closes_pages(advice)) tell(address, bytes, PageChange::kReplaced);
+    if (os::discards_pages(advice)) notify(address, bytes, PageChange::kDiscarded);
+    if (os::closes_pages(advice)) notify(address, bytes, PageChange::kReplaced);
     return error;
   }
 
@@ -62,7 +62,7 @@ class InterposedPages {
     original.store(reinterpret_cast<Function*>(os::next_symbol(name)), std::memory_order_release);
   }
 
-  static void tell(void* address, std::size_t bytes, PageChange change) noexcept {
+  static void notify(void* address, std::size_t bytes, PageChange change) noexcept {
     if constexpr (CheckingSink<Sink>) {
       const ReentrancyGuard guard;
       if (guard.is_outermost()) Sink::on_page_change(address, bytes, change);

@@ -23,10 +23,10 @@ template <class Name = void>
 class ObserverList {
  public:
   static void on_track(const ObservedBlock& block) noexcept {
-    tell(&ObserverFunctions::on_track, block);
+    notify(&ObserverFunctions::on_track, block);
   }
   static void on_untrack(const ObservedBlock& block) noexcept {
-    tell(&ObserverFunctions::on_untrack, block);
+    notify(&ObserverFunctions::on_untrack, block);
   }
 
  private:
@@ -40,7 +40,7 @@ class ObserverList {
 
   using Function = void (*ObserverFunctions::*)(void*, const ObservedBlock&) noexcept;
 
-  static void tell(Function function, const ObservedBlock& block) noexcept {
+  static void notify(Function function, const ObservedBlock& block) noexcept {
     for (const Node* node = first_.load(std::memory_order_acquire); node != nullptr;
          node = node->next.load(std::memory_order_acquire)) {
       const ObserverFunctions& functions = node->functions;

@@ -22,22 +22,22 @@ namespace alloctap {
 template <class Rules>
 class ChainWalk {
  public:
-  /// Returns the `UnwindBuffer` capacity for captures of `most_frames` frames. The capacity exceeds
-  /// `most_frames`, because otherwise each return from a deep recursion would rewalk all frames.
-  static constexpr std::size_t walked_frames_for(std::size_t most_frames) noexcept {
-    return 2 * (most_frames + 1);
+  /// Returns the `UnwindBuffer` capacity for captures of `max_frames` frames. The capacity exceeds
+  /// `max_frames`, because otherwise each return from a deep recursion would rewalk all frames.
+  static constexpr std::size_t walked_frames_for(std::size_t max_frames) noexcept {
+    return 2 * (max_frames + 1);
   }
-  static constexpr std::size_t chain_frames_for(std::size_t most_frames) noexcept {
-    return 3 * (most_frames + 1);
+  static constexpr std::size_t chain_frames_for(std::size_t max_frames) noexcept {
+    return 3 * (max_frames + 1);
   }
 
   /// Keeps references to all arguments. `stack` is the address range of the chain's stack.
   ChainWalk(CachedFrameChain& chain, UnwindBuffer& walked, const os::StackBounds& stack,
-            std::size_t most_frames, const Rules& rules) noexcept
-      : chain_(chain), walked_(walked), stack_(stack), most_frames_(most_frames), rules_(rules) {}
+            std::size_t max_frames, const Rules& rules) noexcept
+      : chain_(chain), walked_(walked), stack_(stack), max_frames_(max_frames), rules_(rules) {}
 
   /// Makes `leaf` the innermost frame of the chain. On `kCaller`, the chain has the whole stack or,
-  /// if `end()` is `kCut`, more than `most_frames` frames. On `kBroken` and `kNeedsRegisters`, the
+  /// if `end()` is `kCut`, more than `max_frames` frames. On `kBroken` and `kNeedsRegisters`, the
   /// chain is unchanged.
   ALLOCTAP_ALWAYS_INLINE UnwindOutcome walk_from(const UnwindFrame& leaf) noexcept {
     const CachedFrameChain::Place innermost = chain_.place(chain_.size() - 1);
@@ -57,7 +57,7 @@ class ChainWalk {
     const LiveStack memory(leaf.sp, stack_.high);
     CachedFrameChain::Place place = chain_.place(chain_.size() - 1);
     NotedFrame* reached = &walked_.restart(leaf);
-    const NotedFrame* const furthest = reached + walked_frames_for(most_frames_) - 1;
+    const NotedFrame* const furthest = reached + walked_frames_for(max_frames_) - 1;
     for (UnwindFrame frame = leaf;; ++reached) {
       place.go_out_to(frame.sp);
       if (place.is(frame)) [[unlikely]] {
@@ -119,7 +119,7 @@ class ChainWalk {
   /// returns the innermost cached frame that the walk may still reach. Returns `kEnd` if only the
   /// end of the stack has changed or is unknown.
   ALLOCTAP_NOINLINE std::size_t find_next(std::size_t met, std::size_t walked) const noexcept {
-    const std::size_t wanted = most_frames_ + 1 - std::min(walked, most_frames_ + 1);
+    const std::size_t wanted = max_frames_ + 1 - std::min(walked, max_frames_ + 1);
     const std::size_t changed = chain_.find_changed(met - std::min(met, wanted), met);
     const bool reaches = met >= wanted || chain_.end_is_sure();
     return changed != met || reaches ? changed : CachedFrameChain::kEnd;
@@ -182,7 +182,7 @@ class ChainWalk {
   CachedFrameChain& chain_;
   UnwindBuffer& walked_;
   const os::StackBounds& stack_;
-  std::size_t most_frames_;
+  std::size_t max_frames_;
   const Rules& rules_;
 };
 

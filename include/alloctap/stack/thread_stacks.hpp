@@ -60,7 +60,7 @@ class ThreadStacks {
 
   StackChain* find_uncached(const ThreadState& thread, std::uintptr_t address) noexcept;
 
-  StackChain* look_at_map(std::uintptr_t address) noexcept;
+  StackChain* find_in_map(std::uintptr_t address) noexcept;
 
   StackChain own_;
   /// The last stack found.

@@ -18,7 +18,7 @@ ALLOCTAP_INLINE GrowthFinding GrowthTest::run(const GrowthSeries& series) noexce
   const std::span<const std::uint64_t> floors = series.floors();
   GrowthFinding finding;
   if (floors.size() < kFewestWindows) return finding;
-  const Moves moves = look_at(series);
+  const Moves moves = find_moves(series);
   finding.steps = moves.steps;
   finding.falls = moves.falls;
   const std::size_t first = first_counted(floors.size());
@@ -42,7 +42,7 @@ ALLOCTAP_INLINE double GrowthTest::chance_of(std::uint32_t steps, std::uint32_t 
   return std::min(sum, 1.0);
 }
 
-ALLOCTAP_INLINE GrowthTest::Moves GrowthTest::look_at(const GrowthSeries& series) noexcept {
+ALLOCTAP_INLINE GrowthTest::Moves GrowthTest::find_moves(const GrowthSeries& series) noexcept {
   const std::span<const std::uint64_t> floors = series.floors();
   std::array<std::uint64_t, kMaxCount + 1> least_from{};
   least_from[floors.size()] = series.open_floor();
@@ -50,18 +50,18 @@ ALLOCTAP_INLINE GrowthTest::Moves GrowthTest::look_at(const GrowthSeries& series
     least_from[i] = std::min(floors[i], least_from[i + 1]);
   }
   Moves moves{.lasting = least_from[floors.size() - 1]};
-  std::uint64_t most_before = floors[0];
+  std::uint64_t max_before = floors[0];
   for (std::size_t i = 1; i < floors.size(); ++i) {
     if (i >= first_counted(floors.size())) {
       ++moves.windows;
       ++moves.windows_since_step;
       if (floors[i] < floors[i - 1]) ++moves.falls;
-      if (least_from[i] > most_before) {
+      if (least_from[i] > max_before) {
         ++moves.steps;
         moves.windows_since_step = 0;
       }
     }
-    most_before = std::max(most_before, floors[i]);
+    max_before = std::max(max_before, floors[i]);
   }
   return moves;
 }

@@ -18,7 +18,7 @@ template <class Look, class C>
 class PrintedTexts {
  public:
   /// Checks the format and the strings that a call prints. Does not advance `values`.
-  static void look_at(const Look& look, const C* format, std::va_list values) noexcept {
+  static void check_access(const Look& look, const C* format, std::va_list values) noexcept {
     if (format == nullptr) return;
     look.text(format);
     PrintedTexts texts(look, values);
@@ -62,10 +62,10 @@ class PrintedTexts {
         look_.write(va_arg(values_, void*), conversion.value_bytes());
         return true;
       case PrintfKind::kText:
-        look_at_text(va_arg(values_, const char*), conversion.precision());
+        check_text(va_arg(values_, const char*), conversion.precision());
         return true;
       case PrintfKind::kWideText:
-        look_at_text(va_arg(values_, const wchar_t*), conversion.precision());
+        check_text(va_arg(values_, const wchar_t*), conversion.precision());
         return true;
       case PrintfKind::kUnknown:
         break;
@@ -90,7 +90,7 @@ class PrintedTexts {
   }
 
   template <class Text>
-  void look_at_text(const Text* text, int precision) noexcept {
+  void check_text(const Text* text, int precision) noexcept {
     if (text == nullptr) return;  // Printed as (null).
     if (precision < 0) {
       look_.text(text);

@@ -14,8 +14,8 @@ namespace alloctap::string_shapes {
 
 /// Checks the format and the strings that a call prints.
 template <class Look, class C>
-void look_at_printed(const Look& look, const C* format, std::va_list values) noexcept {
-  PrintedTexts<Look, C>::look_at(look, format, values);
+void check_printed(const Look& look, const C* format, std::va_list values) noexcept {
+  PrintedTexts<Look, C>::check_access(look, format, values);
 }
 
 /// Models vsprintf.
@@ -23,7 +23,7 @@ struct PrintsText {
   using Signature = int(char*, const char*, std::va_list);
   static void touch_before(const auto& look, char*, const char* format,
                            std::va_list values) noexcept {
-    look_at_printed(look, format, values);
+    check_printed(look, format, values);
   }
   static void touch_after(const auto& look, int result, char* to, const char*,
                           std::va_list) noexcept {
@@ -36,7 +36,7 @@ struct PrintsTextUpTo {
   using Signature = int(char*, std::size_t, const char*, std::va_list);
   static void touch_before(const auto& look, char*, std::size_t, const char* format,
                            std::va_list values) noexcept {
-    look_at_printed(look, format, values);
+    check_printed(look, format, values);
   }
   static void touch_after(const auto& look, int result, char* to, std::size_t most, const char*,
                           std::va_list) noexcept {
@@ -49,7 +49,7 @@ struct PrintsWideTextUpTo {
   using Signature = int(wchar_t*, std::size_t, const wchar_t*, std::va_list);
   static void touch_before(const auto& look, wchar_t*, std::size_t, const wchar_t* format,
                            std::va_list values) noexcept {
-    look_at_printed(look, format, values);
+    check_printed(look, format, values);
   }
   static void touch_after(const auto& look, int result, wchar_t* to, std::size_t most,
                           const wchar_t*, std::va_list) noexcept {
@@ -63,7 +63,7 @@ struct PrintsNewText {
   using Signature = int(char**, const char*, std::va_list);
   static void touch(const auto& look, char** to, const char* format, std::va_list values) noexcept {
     look.write(to, sizeof(*to));
-    look_at_printed(look, format, values);
+    check_printed(look, format, values);
   }
 };
 
@@ -72,7 +72,7 @@ template <class C>
 struct Prints {
   using Signature = int(const C*, std::va_list);
   static void touch(const auto& look, const C* format, std::va_list values) noexcept {
-    look_at_printed(look, format, values);
+    check_printed(look, format, values);
   }
 };
 
@@ -81,7 +81,7 @@ template <class C, class To>
 struct PrintsTo {
   using Signature = int(To, const C*, std::va_list);
   static void touch(const auto& look, To, const C* format, std::va_list values) noexcept {
-    look_at_printed(look, format, values);
+    check_printed(look, format, values);
   }
 };
 
@@ -130,7 +130,7 @@ template <class C>
 struct PrintsFortified {
   using Signature = int(int, const C*, std::va_list);
   static void touch(const auto& look, int, const C* format, std::va_list values) noexcept {
-    look_at_printed(look, format, values);
+    check_printed(look, format, values);
   }
 };
 

@@ -77,7 +77,7 @@ struct WindowsAlignedCalls {
     auto* const original = Originals::template get<Function>();
     if (old == nullptr) return allocate_for(origin, request, original, old, arguments...);
     if (!is_active() || !request.is_valid()) return original(old, arguments...);
-    const BlockLookup extent = look_at(gone(old, origin));
+    const BlockLookup extent = look_up(gone(old, origin));
     if (extent.verdict == Verdict::kUnknown) return original(old, arguments...);
     if (extent.verdict == Verdict::kRefused) return nullptr;
     return move(origin, request, old, extent.size);
@@ -113,7 +113,7 @@ struct WindowsAlignedCalls {
       return original(arguments...);
     }
     if constexpr (RefusingSink<Sink>) {
-      if (Sink::may_refuse()) return ask(origin, request, serve);
+      if (Sink::may_refuse()) return call_or_refuse(origin, request, serve);
     }
     return serve();
   }
@@ -121,7 +121,8 @@ struct WindowsAlignedCalls {
   /// Calls `serve` unless the sink refuses the call. A refused call requests an impossible size
   /// from the library, so that its errors are the library's.
   template <class Serve>
-  static void* ask(const CallOrigin& origin, const AlignedRequest& request, Serve& serve) {
+  static void* call_or_refuse(const CallOrigin& origin, const AlignedRequest& request,
+                              Serve& serve) {
     constexpr std::size_t kMoreThanThereIs = std::size_t{1} << 60;
     const FaultInjectedCall<Sink> asked(origin, request.size);
     if (!asked.is_refused()) return serve();
@@ -148,7 +149,7 @@ struct WindowsAlignedCalls {
     void* const block = Sink::adopt_block(plan, raw, wanted, origin);
     if (Sink::usable_size(block).verdict != Verdict::kKnown) return give_up(heap, raw);
     if (request.is_zeroed) std::memset(block, 0, request.size);
-    if (Heaps::recording()) tell(wanted, block, origin);
+    if (Heaps::recording()) report(wanted, block, origin);
     return block;
   }
 
@@ -166,8 +167,8 @@ struct WindowsAlignedCalls {
     return nullptr;
   }
 
-  static void tell(const AllocationRequest& wanted, void* block,
-                   const CallOrigin& origin) noexcept {
+  static void report(const AllocationRequest& wanted, void* block,
+                     const CallOrigin& origin) noexcept {
     const os::ErrnoGuard preserve_error;
     Sink::on_allocate(AllocationEvent{.pointer = block,
                                       .size = wanted.size,
@@ -178,7 +179,7 @@ struct WindowsAlignedCalls {
   }
 
   /// Returns the sink's verdict on a reallocation; kUnknown if the library allocated the block.
-  static BlockLookup look_at(const DeallocationEvent& gone) {
+  static BlockLookup look_up(const DeallocationEvent& gone) {
     const ReentrancyGuard guard;
     if (!guard.is_outermost()) return Sink::usable_size(gone.pointer);
     if (is_librarys(gone.pointer)) return {};

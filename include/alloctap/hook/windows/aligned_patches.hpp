@@ -54,8 +54,8 @@ class WindowsAlignedPatches {
   /// Requires the control lock and patched heap functions. Waits for the loader lock.
   template <CheckingSink Sink>
   static void start() {
-    if (take_up_.load(std::memory_order_relaxed) != nullptr) return;
-    take_up_.store(&take_up<Sink>, std::memory_order_release);
+    if (attach_.load(std::memory_order_relaxed) != nullptr) return;
+    attach_.store(&attach<Sink>, std::memory_order_release);
     static_cast<void>(notices_.start());
     std::array<std::uintptr_t, kAlignedLibraries.size()> found{};
     os::visit_loader_modules([&](const os::LoaderModule& module) {
@@ -67,13 +67,13 @@ class WindowsAlignedPatches {
     });
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (found[i] != 0 && os::pin_module(reinterpret_cast<const void*>(found[i]))) {
-        take_up<Sink>(i, found[i]);
+        attach<Sink>(i, found[i]);
       }
     }
   }
 
  private:
-  using TakeUp = void (*)(std::size_t library, std::uintptr_t module);
+  using Attach = void (*)(std::size_t library, std::uintptr_t module);
 
   /// Returns the index in `kAlignedLibraries`, or the array's size if it lacks the library.
   static std::size_t library_at(std::string_view path) noexcept {
@@ -86,17 +86,17 @@ class WindowsAlignedPatches {
   /// Runs with the loader lock held. Allocates from a heap, as the loader does under this lock.
   static void on_notice(const os::ModuleNotice& notice) noexcept {
     const std::size_t library = library_at(notice.path);
-    const TakeUp take_up = take_up_.load(std::memory_order_acquire);
-    if (library == kAlignedLibraries.size() || take_up == nullptr) return;
+    const Attach attach = attach_.load(std::memory_order_acquire);
+    if (library == kAlignedLibraries.size() || attach == nullptr) return;
     const bool is_loaded = notice.what == os::ModuleNotice::What::kLoaded;
-    take_up(library, is_loaded ? notice.start : 0);
+    attach(library, is_loaded ? notice.start : 0);
   }
 
   /// `module` is 0 if the library was unloaded. A reloaded library is not patched again.
   template <class Sink, std::size_t Library = 0>
-  static void take_up(std::size_t library, std::uintptr_t module) {
+  static void attach(std::size_t library, std::uintptr_t module) {
     if constexpr (Library < kAlignedLibraries.size()) {
-      if (library != Library) return take_up<Sink, Library + 1>(library, module);
+      if (library != Library) return attach<Sink, Library + 1>(library, module);
       using Originals = WindowsAlignedOriginals<Sink, Library>;
       if (module == 0) return Originals::set_complete(false);
       if (taken_up_[Library].exchange(true)) return;
@@ -130,7 +130,7 @@ class WindowsAlignedPatches {
            Originals::template get<crt::AlignedFree>() != nullptr;
   }
 
-  static inline constinit std::atomic<TakeUp> take_up_{nullptr};
+  static inline constinit std::atomic<Attach> attach_{nullptr};
   static inline constinit std::array<std::atomic<bool>, kAlignedLibraries.size()> taken_up_{};
   static inline constinit std::array<NoDestroyLazy<WindowsPatchGroup>, kAlignedLibraries.size()>
       patches_;

@@ -89,7 +89,7 @@ struct WindowsCheckedCalls {
   }
 
   template <class Function, class... Rest>
-  static ULONG_PTR look_at(HANDLE heap, ULONG flags, void* block, Rest... rest) {
+  static ULONG_PTR query(HANDLE heap, ULONG flags, void* block, Rest... rest) {
     const BlockLookup extent = Sink::usable_size(block);
     const bool is_known = extent.verdict == BlockLookup::Verdict::kKnown;
     if (is_known && extent.block == nullptr) return look_at_placed<Function>(rest...);
@@ -106,14 +106,15 @@ struct WindowsCheckedCalls {
     const os::ErrnoGuard preserve_error;
     Blocks::on_heap_gone(heap);
     if (!Originals::checking()) return;
-    const bool tell = guard.is_outermost() && Originals::recording();
+    const bool reports = guard.is_outermost() && Originals::recording();
     const DeallocationEvent gone = Events::gone(heap, nullptr, DeallocationKind::kFree, origin);
     std::uint32_t cursor = 0;
     while (void* const block = Sink::end_next(gone, cursor)) {
-      if (tell) Events::report_deallocation(heap, block, origin);
+      if (reports) Events::report_deallocation(heap, block, origin);
     }
     os::visit_heap_blocks(heap, [&](void* block, std::size_t) {
-      if (Sink::forget_unchecked(block) && tell) Events::report_deallocation(heap, block, origin);
+      if (Sink::forget_unchecked(block) && reports)
+        Events::report_deallocation(heap, block, origin);
     });
   }
 
@@ -150,11 +151,11 @@ struct WindowsCheckedCalls {
   }
 
   static void* reallocate_unknown(const Call& call, const DeallocationEvent& gone, SIZE_T bytes) {
-    const bool tell = Originals::recording();
-    const DetachedBlock detached = tell ? begin_reallocate(gone) : DetachedBlock{};
+    const bool reports = Originals::recording();
+    const DetachedBlock detached = reports ? begin_reallocate(gone) : DetachedBlock{};
     void* const block = Blocks::reallocate_raw(call, gone.pointer, bytes, detached);
     Blocks::note(block == nullptr ? gone.pointer : block);
-    if (!tell) return block;
+    if (!reports) return block;
     const os::ErrnoGuard preserve_error;
     if (block == nullptr) {
       Sink::cancel_reallocate(detached);

@@ -54,7 +54,7 @@ struct WindowsEntry<Function, Sink, Result(Arguments...)> {
     } else if constexpr (Function::role == WindowsRole::kMeasureBlock) {
       return Heaps::measure(arguments...);
     } else if constexpr (Function::role == WindowsRole::kLookAtBlock) {
-      return Heaps::template look_at<Function>(arguments...);
+      return Heaps::template query<Function>(arguments...);
     } else if constexpr (Function::role == WindowsRole::kFreePages) {
       return Pages::template free_pages<Function>(origin, arguments...);
     } else if constexpr (Function::role == WindowsRole::kUnmapView) {

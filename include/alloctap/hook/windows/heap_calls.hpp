@@ -51,17 +51,17 @@ struct WindowsHeapCalls {
                                                  void* old, SIZE_T bytes) {
     if constexpr (CheckingSink<Sink>) return Checked::reallocate(origin, heap, flags, old, bytes);
     const ReentrancyGuard guard;
-    const bool tell = wanted(guard);
+    const bool reports = wanted(guard);
     Unwinding unwinding(guard);
-    if (tell) unwinding.detached = begin_reallocate(heap, old, origin);
+    if (reports) unwinding.detached = begin_reallocate(heap, old, origin);
     auto* const original = Originals::template get<Function>();
     CallTimer<Sink> timer;
     if constexpr (TimingSink<Sink>) {
-      if (tell) timer.begin(AllocatorCall::kReallocate, bytes);
+      if (reports) timer.begin(AllocatorCall::kReallocate, bytes);
     }
     void* const block = os::call_with_cleanup(unwinding, original, heap, flags, old, bytes);
     timer.stop();
-    if (!tell) return block;
+    if (!reports) return block;
     const os::ErrnoGuard preserve_error;
     if (block == nullptr) {
       Sink::cancel_reallocate(unwinding.detached);
@@ -77,11 +77,11 @@ struct WindowsHeapCalls {
                                                      ULONG flags, void* block) {
     if constexpr (CheckingSink<Sink>) return Checked::deallocate(origin, heap, flags, block);
     const ReentrancyGuard guard;
-    const bool tell = wanted(guard) && block != nullptr;
-    if (tell) Events::report_deallocation(heap, block, origin);
+    const bool reports = wanted(guard) && block != nullptr;
+    if (reports) Events::report_deallocation(heap, block, origin);
     CallTimer<Sink> timer;
     if constexpr (TimingSink<Sink>) {
-      if (tell) timer.begin(AllocatorCall::kFree, 0);
+      if (reports) timer.begin(AllocatorCall::kFree, 0);
     }
     const ULONG_PTR freed = Originals::template get<Function>()(heap, flags, block);
     timer.stop();
@@ -123,8 +123,8 @@ struct WindowsHeapCalls {
   }
 
   template <class Function, class... Arguments>
-  ALLOCTAP_ALWAYS_INLINE static ULONG_PTR look_at(Arguments... arguments) {
-    return Checked::template look_at<Function>(arguments...);
+  ALLOCTAP_ALWAYS_INLINE static ULONG_PTR query(Arguments... arguments) {
+    return Checked::template query<Function>(arguments...);
   }
 
  private:

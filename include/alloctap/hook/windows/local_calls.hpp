@@ -49,7 +49,7 @@ struct WindowsLocalCalls {
   static HLOCAL reallocate(const CallOrigin& origin, HLOCAL old, SIZE_T bytes, UINT flags) {
     auto* const original = Originals::template get<Function>();
     if (is_systems(old)) return original(old, bytes, flags);
-    switch (look_at(gone(old, DeallocationKind::kRealloc, origin))) {
+    switch (look_up(gone(old, DeallocationKind::kRealloc, origin))) {
       case Verdict::kKnown:
         return reallocate_known(origin, old, bytes, {flags});
       case Verdict::kUnknown:
@@ -107,7 +107,7 @@ struct WindowsLocalCalls {
   }
 
   /// Registers an unknown block as unchecked, because the system passes it to a heap hook next.
-  static Verdict look_at(const DeallocationEvent& gone) noexcept {
+  static Verdict look_up(const DeallocationEvent& gone) noexcept {
     const ReentrancyGuard guard;
     if (!guard.is_outermost()) return Sink::usable_size(gone.pointer).verdict;
     Blocks::note_unknown_block(gone.heap.value, gone.pointer);

@@ -29,8 +29,8 @@ struct WindowsPageCalls {
     const ReentrancyGuard guard;
     const NTSTATUS status = Originals::template get<Function>()(arguments...);
     const PagesRequest request = Function::request(arguments...);
-    const bool tell = succeeded(status) && request.is_memory && *request.address != nullptr;
-    if (tell && wanted(guard, request.process)) report_pages(request, origin);
+    const bool reports = succeeded(status) && request.is_memory && *request.address != nullptr;
+    if (reports && wanted(guard, request.process)) report_pages(request, origin);
     return status;
   }
 

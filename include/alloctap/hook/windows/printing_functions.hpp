@@ -44,7 +44,7 @@ class PrintedValues {
 template <class Look>
 class WindowsPrintedTexts {
  public:
-  static void look_at(const Look& look, const char* format, PrintedValues values) noexcept {
+  static void check_access(const Look& look, const char* format, PrintedValues values) noexcept {
     if (format == nullptr) return;
     look.text(format);
     WindowsPrintedTexts texts(look, values);
@@ -91,7 +91,7 @@ using ValueList = PrintedValues::List;
 template <class Look, class C>
 void look_at_windows_printed(const Look& look, const C* format, ValueList values) noexcept {
   if constexpr (std::is_same_v<C, char>) {
-    WindowsPrintedTexts<Look>::look_at(look, format, PrintedValues(values));
+    WindowsPrintedTexts<Look>::check_access(look, format, PrintedValues(values));
   } else {
     look.text(format);
   }

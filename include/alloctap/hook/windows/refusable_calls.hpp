@@ -19,7 +19,7 @@ struct WindowsRefusableCalls : WindowsHeapCalls<Originals, Sink> {
                                                SIZE_T bytes) {
     if constexpr (RefusingSink<Sink>) {
       if (Sink::may_refuse()) [[unlikely]] {
-        return ask(origin, bytes, [=](const CallOrigin& from) {
+        return call_or_refuse(origin, bytes, [=](const CallOrigin& from) {
           return Base::template allocate<Function>(from, heap, flags, bytes);
         });
       }
@@ -32,7 +32,7 @@ struct WindowsRefusableCalls : WindowsHeapCalls<Originals, Sink> {
                                                  void* old, SIZE_T bytes) {
     if constexpr (RefusingSink<Sink>) {
       if (Sink::may_refuse()) [[unlikely]] {
-        return ask(origin, bytes, [=](const CallOrigin& from) {
+        return call_or_refuse(origin, bytes, [=](const CallOrigin& from) {
           return Base::template reallocate<Function>(from, heap, flags, old, bytes);
         });
       }
@@ -43,7 +43,7 @@ struct WindowsRefusableCalls : WindowsHeapCalls<Originals, Sink> {
  private:
   /// Runs `call` unless the sink refuses it. Out of line, to keep the common path short.
   template <class Call>
-  ALLOCTAP_NOINLINE static void* ask(CallOrigin origin, SIZE_T bytes, Call call) {
+  ALLOCTAP_NOINLINE static void* call_or_refuse(CallOrigin origin, SIZE_T bytes, Call call) {
     const FaultInjectedCall<Sink> asked(origin, bytes);
     if (!asked.is_refused()) return call(origin);
     ::SetLastError(ERROR_NOT_ENOUGH_MEMORY);

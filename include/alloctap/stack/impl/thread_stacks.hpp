@@ -25,12 +25,12 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE StackChain* ThreadStacks::find_uncached(
   version_ = Fibers::version();
   if (is_there(own_) && own_.bounds.contains(address)) return current_ = &own_;
   StackChain* found = Fibers::find(address);
-  if (found == nullptr && !foreign_.contains(address)) found = look_at_map(address);
+  if (found == nullptr && !foreign_.contains(address)) found = find_in_map(address);
   if (found != nullptr) current_ = found;
   return found;
 }
 
-ALLOCTAP_INLINE StackChain* ThreadStacks::look_at_map(std::uintptr_t address) noexcept {
+ALLOCTAP_INLINE StackChain* ThreadStacks::find_in_map(std::uintptr_t address) noexcept {
   if (os::threads_are_confined.load(std::memory_order_relaxed)) return nullptr;
   os::StackBounds bounds = os::find_stack_bounds(address);
   const bool main_stack = bounds.contains(os::initial_stack_pointer());

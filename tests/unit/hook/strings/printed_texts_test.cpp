@@ -40,7 +40,7 @@ std::vector<Looked> looked_at(const C* format, ...) {
   const KeepingLook look{format, &kept};
   std::va_list values;
   va_start(values, format);
-  alloctap::PrintedTexts<KeepingLook, C>::look_at(look, format, values);
+  alloctap::PrintedTexts<KeepingLook, C>::check_access(look, format, values);
   va_end(values);
   return kept;
 }

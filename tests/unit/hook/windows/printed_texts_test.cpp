@@ -33,8 +33,8 @@ std::vector<LookedAt> looked_at(const char* format, ...) {
   std::vector<LookedAt> kept;
   std::va_list values;
   va_start(values, format);
-  alloctap::WindowsPrintedTexts<TextsLook>::look_at({format, &kept}, format,
-                                                    alloctap::PrintedValues(values));
+  alloctap::WindowsPrintedTexts<TextsLook>::check_access({format, &kept}, format,
+                                                         alloctap::PrintedValues(values));
   va_end(values);
   return kept;
 }
