@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
+
 namespace alloctap::testing {
 
 /// Ends the child of `holds_in_child` as if its body had returned true, from a signal handler too.
@@ -13,6 +15,8 @@ namespace alloctap::testing {
 /// than half a minute.
 template <class Body>
 [[nodiscard]] bool holds_in_child(Body&& body) {
+  // ThreadSanitizer writes at _exit what the child's copy of standard output holds.
+  std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
     alarm(30);
