@@ -29,7 +29,7 @@ struct Marked;
 
 /// Asks for what `Frames` are told, and does nothing.
 struct Owners {
-  static constexpr bool kWantsOwners = true;
+  static constexpr alloctap::ObserverFeatures features{.wants_owners = true};
   static void on_track(const ObservedBlock&) noexcept {}
   static void on_untrack(const ObservedBlock&) noexcept {}
 };

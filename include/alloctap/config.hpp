@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "alloctap/check/check_policy.hpp"
+#include "alloctap/check/misuse.hpp"
 #include "alloctap/config_slips.hpp"
 #include "alloctap/fail/failure_policy.hpp"
 #include "alloctap/hook/hook_backend.hpp"
@@ -15,8 +16,10 @@
 #include "alloctap/meta/pool_policy.hpp"
 #include "alloctap/meta/shadow_index.hpp"
 #include "alloctap/observe/observer.hpp"
+#include "alloctap/os/fault_listeners.hpp"
 #include "alloctap/queue/direct_queue.hpp"
 #include "alloctap/queue/event_queue.hpp"
+#include "alloctap/record/config_features.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/sample/every_allocation.hpp"
 #include "alloctap/stack/stack_capture.hpp"
@@ -42,18 +45,10 @@ struct Limits {
 ///       using Hook = alloctap::InterposeHook;
 ///     };
 ///
-/// A config may also define static functions:
-/// - `on_first_call()` runs once, in the first interposed call, before constructors. It may start
-///   the tracker.
-/// - `is_internal_call(const CallOrigin&)` returns true for calls that are not the program's.
-///   `may_have_internal_calls()` returns false once no internal call can follow; until then,
-///   sampling has no fast path.
-/// - `own_module()` returns the bytes of a module, as `std::span<const char>`, that contains the
-///   tracker and no code of the program. Stacks omit the module's frames. The leak scan does not
-///   use its variables, or its frames on the reporting thread's stack, as roots.
-/// - `for_each_kept_pointer(void (*visit)(void*, const void*), void* context)` calls `visit` with
-///   `context` and each pointer that the module's variables or the arena keep for the program.
-/// - `on_misuse(const Misuse&)` receives each fault that `Checks` find, once, inside malloc.
+/// A config may also define the static functions that `ConfigFeatures` lists, and declares them:
+///
+///     static constexpr alloctap::ConfigFeatures features{.on_misuse = true};
+///     static void on_misuse(const alloctap::Misuse& misuse) noexcept;
 struct DefaultConfig {
   using Hook = ManualHook<>;
   using Stack = UnwindTableStack;
@@ -67,6 +62,7 @@ struct DefaultConfig {
   using Observers = NoObservers;
   using Symbolizer = NoSymbolizer;
   static constexpr Limits limits{};
+  static constexpr ConfigFeatures features{};
 };
 
 /// Satisfied if `C` fills every slot. `Tracker` reports at compile time which slot is wrong.
@@ -80,6 +76,27 @@ concept TrackerConfig =
     Symbolizer<typename C::Symbolizer> && std::convertible_to<decltype(C::limits), Limits>;
 
 static_assert(TrackerConfig<DefaultConfig>);
+
+/// Compares the features of the config `C` with its functions when instantiated.
+template <class C>
+struct CheckedFunctions {
+  static constexpr auto kHas = features_of<ConfigFeatures, C>();
+  ALLOCTAP_CHECK_FEATURE("Config", kHas, on_first_call, requires { C::on_first_call(); });
+  ALLOCTAP_CHECK_FEATURE(
+      "Config", kHas, is_internal_call,
+      requires(const CallOrigin& origin) { C::is_internal_call(origin); });
+  ALLOCTAP_CHECK_FEATURE(
+      "Config", kHas, may_have_internal_calls, requires { C::may_have_internal_calls(); });
+  ALLOCTAP_CHECK_FEATURE("Config", kHas, own_module, requires { C::own_module(); });
+  ALLOCTAP_CHECK_FEATURE(
+      "Config", kHas, for_each_kept_pointer, requires { &C::for_each_kept_pointer; });
+  ALLOCTAP_CHECK_FEATURE(
+      "Config", kHas, on_misuse, requires(const Misuse& misuse) { C::on_misuse(misuse); });
+  ALLOCTAP_CHECK_FEATURE(
+      "Config", kHas, catch_faults,
+      requires(os::FaultListener listener) { C::catch_faults(listener); });
+  static constexpr bool ok = true;
+};
 
 /// Checks each slot in turn when instantiated; each error message names the slot and its concept.
 template <class C>
@@ -132,6 +149,16 @@ struct CheckedConfig {
   static_assert(C::limits.max_frames >= 1 && C::limits.max_frames <= ThreadState::kMaxFrames,
                 "Config::limits.max_frames must be from 1 to ThreadState::kMaxFrames");
   static_assert(HasNoSlips<C>::ok);
+  static_assert(CheckedFunctions<C>::ok);
+  static_assert(CheckedHook<typename C::Hook>::ok);
+  static_assert(CheckedStack<typename C::Stack>::ok);
+  static_assert(CheckedSampling<typename C::Sampling>::ok);
+  static_assert(CheckedQueue<typename C::Queue::template For<QueueConsumerArchetype>>::ok);
+  static_assert(CheckedIndex<typename C::Meta>::ok);
+  static_assert(CheckedChecks<typename C::Checks>::ok);
+  static_assert(CheckedTags<typename C::Tags>::ok);
+  static_assert(CheckedObserver<typename C::Observers>::ok);
+  static_assert(CheckedSymbolizer<typename C::Symbolizer>::ok);
   static constexpr bool ok = true;
 };
 

@@ -93,6 +93,14 @@
     .place = ::alloctap::arch::this_place()                                 \
   }
 
+/// Rejects a policy whose declared feature `name` differs from the condition that follows, which is
+/// true if the policy has the member of that name.
+#define ALLOCTAP_CHECK_FEATURE(policy, features, name, ...)            \
+  static_assert((features).name == (__VA_ARGS__),                      \
+                policy ": the feature " #name " and the member " #name \
+                       " go together: declare "                        \
+                       "features with " #name ", or correct the member's name and parameters")
+
 /// In a template over a config `C`: rejects a member type named `slip`, and suggests the slot
 /// `slot`. Accepts the injected class name of a config that is itself called `slip`.
 #define ALLOCTAP_SLIP(slip, slot)                           \

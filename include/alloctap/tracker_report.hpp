@@ -125,7 +125,8 @@ class TrackerReport {
   }
 
   static std::string_view find_symbolizer_note() noexcept {
-    if constexpr (requires { Config::Symbolizer::note(); }) return Config::Symbolizer::note();
+    if constexpr (features_of<SymbolizerFeatures, typename Config::Symbolizer>().note)
+      return Config::Symbolizer::note();
     return {};
   }
 
@@ -140,7 +141,7 @@ class TrackerReport {
 
   /// Returns the name of the stack policy; if it offers a choice, that of the selected one.
   static std::string_view stack_name() noexcept {
-    if constexpr (requires { Config::Stack::selected(); }) {
+    if constexpr (features_of<StackFeatures, typename Config::Stack>().selected) {
       return Config::Stack::selected();
     } else {
       return Config::Stack::name;

@@ -58,7 +58,7 @@ class TrackerSession {
     give_back.forget();
     SessionAnnotations::add(annotations_);
     running_.store(true, std::memory_order_release);
-    if constexpr (requires { Observers::on_start(); }) Observers::on_start();
+    if constexpr (kObserverFeatures<Observers>.on_start) Observers::on_start();
     if constexpr (Pools::kHears) Pools::template For<Sink>::on_start();
     TrackerSnapshot<Config>::note_start();
     Sink::timeline().add_point_locked(Sink::data());
@@ -71,12 +71,12 @@ class TrackerSession {
   static void offer_annotations() noexcept {
     alloctap_slots slots{};
     slots.sessions = &alloctap_sessions;
-    let_offer<typename Config::Tags>(slots);
+    let_offer<TagFeatures, typename Config::Tags>(slots);
     // Failure rules may refer to tags, even without a tag policy.
     if constexpr (Config::Failures::kFails) slots.tags = &alloctap_tags;
-    let_offer<typename Config::Stack>(slots);
-    let_offer<Observers>(slots);
-    let_offer<Pools>(slots);
+    let_offer<StackFeatures, typename Config::Stack>(slots);
+    let_offer<ObserverFeatures, Observers>(slots);
+    if constexpr (Pools::kHears) Pools::offer(slots);
     OfferedAnnotations::offer(slots);
   }
 
@@ -89,7 +89,7 @@ class TrackerSession {
     const ControlScope hold;
     Hook::uninstall();
     Sink::end_session();
-    if constexpr (requires { Observers::on_stop(); }) Observers::on_stop();
+    if constexpr (kObserverFeatures<Observers>.on_stop) Observers::on_stop();
     if constexpr (Pools::kHears) Pools::template For<Sink>::on_stop();
     Sink::queue().stop();
     HookClaims::release(Hook::capabilities.target);
@@ -113,13 +113,13 @@ class TrackerSession {
     void (*action_)() noexcept;
   };
 
-  template <class Policy>
+  template <class Features, class Policy>
   static void let_offer(alloctap_slots& slots) noexcept {
-    if constexpr (requires { Policy::offer(slots); }) Policy::offer(slots);
+    if constexpr (features_of<Features, Policy>().offer) Policy::offer(slots);
   }
 
   static void leave_out_own_module() noexcept {
-    if constexpr (requires { Config::own_module(); }) {
+    if constexpr (features_of<ConfigFeatures, Config>().own_module) {
       const std::span<const char> module = Config::own_module();
       const auto start = reinterpret_cast<std::uintptr_t>(module.data());
       internal_code.add({start, start + module.size()});
@@ -148,7 +148,8 @@ class TrackerSession {
 
   static void in_forked_child() noexcept {
     Sink::after_fork();
-    if constexpr (requires { Config::Sampling::after_fork(); }) Config::Sampling::after_fork();
+    if constexpr (features_of<SamplingFeatures, typename Config::Sampling>().after_fork)
+      Config::Sampling::after_fork();
   }
 
   static constexpr std::string_view kHookName = Hook::name;

@@ -99,10 +99,11 @@ class TrackerSnapshot {
 
   static ScannedTracker scanned_tracker() noexcept {
     ScannedTracker tracker{.data = Sink::data(), .own_module = {}, .earlier_blocks = {}};
-    if constexpr (requires { Config::own_module(); }) tracker.own_module = Config::own_module();
+    if constexpr (features_of<ConfigFeatures, Config>().own_module)
+      tracker.own_module = Config::own_module();
     tracker.earlier_blocks =
         earlier_blocks<typename Config::Hook>().value_or(std::span<const AddressRange>());
-    if constexpr (requires { &Config::for_each_kept_pointer; }) {
+    if constexpr (features_of<ConfigFeatures, Config>().for_each_kept_pointer) {
       tracker.for_each_kept_pointer = &Config::for_each_kept_pointer;
     }
     return tracker;

@@ -51,6 +51,7 @@ struct Writer {
 };
 
 struct MappingWriter : Writer {
+  static constexpr ObserverFeatures features{.on_map = true, .on_unmap = true};
   static void on_map(const ObservedMapping& mapping) noexcept {
     told.add('m', mapping.address, mapping.length);
   }

@@ -35,6 +35,7 @@ struct BufferedConfig : Config<Test> {
 
 /// Knows that something is wrong with its names.
 struct NotingSymbolizer : FakeSymbolizer {
+  static constexpr SymbolizerFeatures features{.note = true};
   static std::string_view note() noexcept { return "of yesterday's build"; }
 };
 

@@ -15,6 +15,8 @@ namespace alloctap::run {
 /// One of the two backends of Windows, chosen before the tracker starts.
 struct RunHook {
   static constexpr std::string_view name = "alloctap-run";
+  static constexpr HookFeatures features{
+      .active_capabilities = true, .active_name = true, .earlier_blocks = true};
   static constexpr HookCapabilities capabilities = WindowsImportHook::capabilities;
   /// The one that checks blocks.
   using Checking = WindowsHeapHook;

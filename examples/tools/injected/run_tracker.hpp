@@ -17,6 +17,7 @@ struct RunConfig : DefaultConfig {
   using Queue = RunQueue;
   using Symbolizer = DefaultSymbolizer;
   static constexpr Limits limits{.max_frames = ThreadState::kMaxFrames};
+  static constexpr ConfigFeatures features{.on_misuse = true};
 
   /// Tells standard error, in a line.
   static void on_misuse(const Misuse& misuse) noexcept;

@@ -36,13 +36,12 @@ bool start(const Settings& settings) noexcept {
   return true;
 }
 
-template <class... Policies>
-alloctap_slots offered_by() noexcept {
+template <class Tags, class Pools, class Observers>
+alloctap_slots offered() noexcept {
   alloctap_slots slots{};
-  const auto let_offer = [&slots]<class Policy>(std::type_identity<Policy>) {
-    if constexpr (requires { Policy::offer(slots); }) Policy::offer(slots);
-  };
-  (let_offer(std::type_identity<Policies>{}), ...);
+  if constexpr (features_of<TagFeatures, Tags>().offer) Tags::offer(slots);
+  if constexpr (Pools::kHears) Pools::offer(slots);
+  if constexpr (kObserverFeatures<Observers>.offer) Observers::offer(slots);
   return slots;
 }
 
@@ -55,7 +54,7 @@ constexpr TrackerKind ALLOCTAP_KIND_OBJECT{
     .on_first_call = &::alloctap::SinkOf<RunTracker>::on_first_call,
     .start = &start,
     .install_redirecting_hook = &install_redirecting_hook,
-    .annotations = &offered_by<RunTags, RunPools, RunObservers>,
+    .annotations = &offered<RunTags, RunPools, RunObservers>,
     .on_modules_unloading = &::alloctap::SinkOf<RunTracker>::on_modules_unloading,
     .on_modules_unloaded = &::alloctap::SinkOf<RunTracker>::on_modules_unloaded,
     .take_snapshot = &Calls::take_snapshot,

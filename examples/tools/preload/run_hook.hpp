@@ -15,6 +15,7 @@ namespace alloctap::run {
 /// keep its memory apart from the program's while a report is written.
 struct RunHook {
   static constexpr std::string_view name = "alloctap-run";
+  static constexpr HookFeatures features{.active_capabilities = true, .active_name = true};
   static constexpr HookCapabilities capabilities = PltHook::capabilities;
   /// The one that checks blocks.
   using Checking = InterposeHook;

@@ -28,6 +28,13 @@ struct RunConfig : DefaultConfig {
   using Meta = MemoryMetaContainer<SpacedShadowIndex>;
   using Symbolizer = HelperSymbolizer;
   static constexpr Limits limits{.max_frames = ThreadState::kMaxFrames};
+  static constexpr ConfigFeatures features{.on_first_call = true,
+                                           .is_internal_call = true,
+                                           .may_have_internal_calls = true,
+                                           .own_module = true,
+                                           .for_each_kept_pointer = true,
+                                           .on_misuse = true,
+                                           .catch_faults = true};
 
   /// Reads the settings and starts the tracker, before anything of the program runs.
   static void on_first_call() noexcept;

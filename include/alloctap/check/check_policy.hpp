@@ -5,6 +5,9 @@
 #include <type_traits>
 
 #include "alloctap/check/check_settings.hpp"
+#include "alloctap/event/policy_features.hpp"
+#include "alloctap/macros.hpp"
+#include "alloctap/status.hpp"
 
 namespace alloctap {
 
@@ -25,13 +28,32 @@ concept Check = requires(CheckSettings& settings) {
   { C::apply(settings) } noexcept -> std::same_as<void>;
 };
 
+/// The optional members of a policy of checks.
+struct CheckFeatures {
+  /// `read_environment()` determines the settings. Runs in the first call of the hook if the hook
+  /// supports that, otherwise before the hook is installed. Not thread-safe; may allocate.
+  bool read_environment = false;
+  /// `status()` returns what is wrong with the settings; a session then does not start.
+  bool status = false;
+};
+
 /// A policy for `Config::Checks`. `kChecks` is false if the policy checks nothing. `needs` states
 /// what the hook must support. `settings()` must not change after the first call of the hook.
+/// `features` declares what the policy has of `CheckFeatures`.
 template <class P>
 concept CheckPolicy = requires {
   { P::kChecks } -> std::convertible_to<bool>;
   { P::needs } -> std::convertible_to<CheckNeeds>;
   { P::settings() } noexcept -> std::convertible_to<CheckSettings>;
+};
+
+/// Compares the features of the policy `P` with its members when instantiated.
+template <class P>
+struct CheckedChecks {
+  static constexpr auto kHas = features_of<CheckFeatures, P>();
+  ALLOCTAP_CHECK_FEATURE("Checks", kHas, read_environment, requires { P::read_environment(); });
+  ALLOCTAP_CHECK_FEATURE("Checks", kHas, status, requires { Status(P::status()); });
+  static constexpr bool ok = true;
 };
 
 /// Returns whether `P` checks string functions, or may enable that check at run time.

@@ -21,6 +21,7 @@ class EnvironmentChecks {
   static constexpr std::string_view kVariable = "ALLOCTAP_OPTIONS";
   static constexpr bool kChecks = true;
   static constexpr CheckNeeds needs{.owns_every_free = true};
+  static constexpr CheckFeatures features{.read_environment = true, .status = true};
 
   static const CheckSettings& settings() noexcept { return Selected::settings(); }
 

@@ -22,6 +22,9 @@ namespace alloctap {
 /// recorded event of a thread to the thread's open scopes, whichever code allocates. A reallocation
 /// counts as a free and an allocation. Runs inside malloc.
 struct AllocationScopes {
+  static constexpr ObserverFeatures features{
+      .on_start = true, .on_stop = true, .add_to = true, .offer = true};
+
   static void on_start() noexcept { watchers_.fetch_add(1, std::memory_order_relaxed); }
   static void on_stop() noexcept { watchers_.fetch_sub(1, std::memory_order_relaxed); }
 

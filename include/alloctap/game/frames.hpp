@@ -54,7 +54,8 @@ namespace alloctap {
 template <class Name = void>
 class GameFramesOf {
  public:
-  static constexpr bool kWantsOwners = true;
+  static constexpr ObserverFeatures features{
+      .begin_timing = true, .add_to = true, .offer = std::is_void_v<Name>, .wants_owners = true};
 
   ALLOCTAP_ALWAYS_INLINE static void on_track(const ObservedBlock& block) noexcept {
     ThreadFrames* const thread = mine();
@@ -269,7 +270,7 @@ class GameFramesOf {
 };
 
 using Frames = GameFramesOf<>;
-static_assert(Observer<Frames> && TimingObserver<Frames>);
+static_assert(Observer<Frames> && CheckedObserver<Frames>::ok);
 
 }  // namespace alloctap
 

@@ -39,6 +39,8 @@ struct GrowthAdvice {
 template <class Name = void>
 class GrowthAdvisor {
  public:
+  static constexpr ObserverFeatures features{.on_reallocate = true};
+
   static void on_track(const ObservedBlock& block) noexcept {
     if (GrowthChains* chains = mine()) chains->come(block);
   }
@@ -115,7 +117,7 @@ class GrowthAdvisor {
 };
 
 static_assert(Observer<GrowthAdvisor<>>);
-static_assert(kObservesReallocations<GrowthAdvisor<>>);
+static_assert(CheckedObserver<GrowthAdvisor<>>::ok);
 
 /// Returns a one-line description without the stack, which `Tracker::name_stacks` can symbolize.
 [[nodiscard]] std::string describe(const GrowthAdvice& advice);

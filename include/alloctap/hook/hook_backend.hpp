@@ -9,6 +9,8 @@
 
 #include "alloctap/event/address_range.hpp"
 #include "alloctap/event/event_sink.hpp"
+#include "alloctap/event/policy_features.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {
@@ -46,9 +48,21 @@ struct HookCapabilities {
   std::string_view blind_spots;
 };
 
+/// The optional members of a backend.
+struct HookFeatures {
+  /// `active_capabilities()`: `install` finds out abilities beyond `capabilities`. Never returns
+  /// fewer.
+  bool active_capabilities = false;
+  /// `active_name()` returns the name for reports, with static storage duration.
+  bool active_name = false;
+  /// `earlier_blocks()` returns the blocks that existed when the backend was installed.
+  bool earlier_blocks = false;
+};
+
 /// A stateless type. `install<Sink>()` routes calls to `Sink`'s functions, or returns the reason
 /// why it cannot. After `uninstall()`, calls are no longer reported to `Sink`. Both functions run
-/// in the control plane, one at a time. Reports print `name`.
+/// in the control plane, one at a time. Reports print `name`. `features` declares what the backend
+/// has of `HookFeatures`.
 template <class H>
 concept HookBackend = requires {
   { H::name } -> std::convertible_to<std::string_view>;
@@ -70,11 +84,20 @@ struct HookBackendArchetype {
 
 static_assert(HookBackend<HookBackendArchetype>);
 
-/// Returns the abilities that `H` has now. If `install` determines abilities at run time, `H` has
-/// `active_capabilities()`, which never returns fewer abilities than `capabilities`.
+/// Compares the features of the backend `H` with its members when instantiated.
+template <class H>
+struct CheckedHook {
+  static constexpr auto kHas = features_of<HookFeatures, H>();
+  ALLOCTAP_CHECK_FEATURE("Hook", kHas, active_capabilities, requires { H::active_capabilities(); });
+  ALLOCTAP_CHECK_FEATURE("Hook", kHas, active_name, requires { H::active_name(); });
+  ALLOCTAP_CHECK_FEATURE("Hook", kHas, earlier_blocks, requires { H::earlier_blocks(); });
+  static constexpr bool ok = true;
+};
+
+/// Returns the abilities that `H` has now.
 template <HookBackend H>
 [[nodiscard]] HookCapabilities active_capabilities() noexcept {
-  if constexpr (requires { H::active_capabilities(); }) {
+  if constexpr (features_of<HookFeatures, H>().active_capabilities) {
     return H::active_capabilities();
   } else {
     return H::capabilities;
@@ -85,7 +108,7 @@ template <HookBackend H>
 /// has static storage duration.
 template <HookBackend H>
 [[nodiscard]] std::string_view active_name() noexcept {
-  if constexpr (requires { H::active_name(); }) {
+  if constexpr (features_of<HookFeatures, H>().active_name) {
     return H::active_name();
   } else {
     return H::name;
@@ -97,7 +120,7 @@ template <HookBackend H>
 /// `install`. Control plane.
 template <HookBackend H>
 [[nodiscard]] std::optional<std::span<const AddressRange>> earlier_blocks() noexcept {
-  if constexpr (requires { H::earlier_blocks(); }) {
+  if constexpr (features_of<HookFeatures, H>().earlier_blocks) {
     return H::earlier_blocks();
   } else {
     return std::nullopt;

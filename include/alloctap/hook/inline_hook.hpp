@@ -66,6 +66,7 @@ class UnpatchedFunctions {
 /// patched, or on any other error. Recording begins after all functions are patched.
 struct InlineHook {
   static constexpr std::string_view name = "inline";
+  static constexpr HookFeatures features{.active_capabilities = true};
   static constexpr HookCapabilities capabilities{
       .target = HookTarget::kProcessAllocator,
       .owns_every_free = true,

@@ -27,6 +27,7 @@ template <HookProvider... Providers>
 class MallocHooksOf {
  public:
   static constexpr std::string_view name = "malloc-hooks";
+  static constexpr HookFeatures features{.active_capabilities = true, .active_name = true};
   static constexpr HookCapabilities capabilities{
       .target = HookTarget::kProcessAllocator,
       .owns_every_free = false,

@@ -44,6 +44,7 @@ namespace alloctap {
 /// Choose `WindowsImportHook` if the process forbids changing code (dynamic code policy).
 struct WindowsHeapHook {
   static constexpr std::string_view name = "windows-heap";
+  static constexpr HookFeatures features{.earlier_blocks = true};
   static constexpr HookCapabilities capabilities{
       .target = HookTarget::kProcessAllocator,
       .owns_every_free = true,

@@ -21,6 +21,9 @@ namespace alloctap {
 template <PointerIndex Index>
 class AgedIndex {
  public:
+  static constexpr IndexFeatures features{.expect = features_of<IndexFeatures, Index>().expect,
+                                          .age_ns = true};
+
   constexpr AgedIndex() noexcept = default;
 
   ALLOCTAP_ALWAYS_INLINE InsertOutcome insert(const void* pointer,
@@ -30,7 +33,7 @@ class AgedIndex {
   }
 
   ALLOCTAP_ALWAYS_INLINE auto expect(const void* pointer) noexcept
-    requires requires(Index& index) { index.expect(pointer); }
+    requires(features.expect)
   {
     return index_.expect(pointer);
   }
@@ -38,7 +41,7 @@ class AgedIndex {
   template <class Expected>
   ALLOCTAP_ALWAYS_INLINE bool try_insert(const void* pointer, const BlockRecord& record,
                                          Expected expected) noexcept
-    requires requires(Index& index) { index.try_insert(pointer, record, expected); }
+    requires(features.expect)
   {
     if (!index_.try_insert(pointer, record, expected)) return false;
     note_time(pointer);

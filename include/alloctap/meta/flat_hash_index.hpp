@@ -18,7 +18,7 @@ namespace alloctap {
 /// slower than `ShadowIndex`; see bench/README.md. Thread-safe; runs inside malloc.
 class FlatHashIndex {
  public:
-  static constexpr bool leaves_errno_alone = true;
+  static constexpr IndexFeatures features{.leaves_errno_alone = true};
 
   constexpr FlatHashIndex() noexcept = default;
 

@@ -8,9 +8,7 @@
 
 namespace alloctap {
 
-/// A `PointerIndex` of live blocks, plus the mapping records. `BlockTracker` does the counting. If
-/// `leaves_errno_alone` is true, its functions (and those of derived types) preserve errno.
-/// Otherwise the recorder saves and restores errno at each event.
+/// A `PointerIndex` of live blocks, plus the mapping records. `BlockTracker` does the counting.
 template <class M>
 concept MetaContainer = PointerIndex<M> && requires(M& meta) {
   { meta.mappings() } noexcept -> std::same_as<MappingContainer&>;

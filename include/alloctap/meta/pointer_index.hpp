@@ -4,6 +4,8 @@
 #include <concepts>
 
 #include "alloctap/event/allocation_event.hpp"
+#include "alloctap/event/policy_features.hpp"
+#include "alloctap/macros.hpp"
 
 namespace alloctap {
 
@@ -13,6 +15,21 @@ struct InsertOutcome {
   bool kept = true;
   /// The record that was replaced; `stack` is `kNoStackId` if the address was unknown.
   BlockRecord replaced;
+};
+
+/// The properties and the optional members of an index.
+struct IndexFeatures {
+  /// The functions, and those of derived types, preserve errno. Without this feature, the recorder
+  /// saves and restores errno at each event.
+  bool leaves_errno_alone = false;
+  /// `expect(pointer)` starts the lookup of a pointer, and `try_insert(pointer, record, expected)`
+  /// stores a record with its result. If `try_insert` returns false, nothing is stored.
+  bool expect = false;
+  /// `set_min_block_spacing(bytes)` takes the minimum distance of block addresses, before any block
+  /// is stored.
+  bool set_min_block_spacing = false;
+  /// `age_ns(pointer)` returns the age of a block, or nullopt if it is unknown.
+  bool age_ns = false;
 };
 
 /// Maps the address of a live block to its record. The functions are thread-safe and run inside
@@ -38,5 +55,20 @@ struct PointerIndexArchetype {
 };
 
 static_assert(PointerIndex<PointerIndexArchetype>);
+
+/// Compares the features of the index `I` with its members when instantiated.
+template <class I>
+struct CheckedIndex {
+  static constexpr auto kHas = features_of<IndexFeatures, I>();
+  ALLOCTAP_CHECK_FEATURE(
+      "Index", kHas, expect, requires(I& index, const void* pointer, const BlockRecord& record) {
+        index.try_insert(pointer, record, index.expect(pointer));
+      });
+  ALLOCTAP_CHECK_FEATURE(
+      "Index", kHas, set_min_block_spacing,
+      requires(I& index) { index.set_min_block_spacing(std::size_t{16}); });
+  ALLOCTAP_CHECK_FEATURE("Index", kHas, age_ns, requires(I& index) { index.age_ns(nullptr); });
+  static constexpr bool ok = true;
+};
 
 }  // namespace alloctap

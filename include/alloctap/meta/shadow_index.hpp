@@ -117,7 +117,7 @@ class BasicShadowIndex {
   using Memory = BasicShadowMemory<std::countr_zero(kSpacing)>;
 
  public:
-  static constexpr bool leaves_errno_alone = true;
+  static constexpr IndexFeatures features{.leaves_errno_alone = true, .expect = true};
 
   constexpr BasicShadowIndex() noexcept = default;
 

@@ -17,7 +17,8 @@ class SpacedShadowIndex {
   using Wide = BasicShadowIndex<32>;
 
  public:
-  static constexpr bool leaves_errno_alone = true;
+  static constexpr IndexFeatures features{
+      .leaves_errno_alone = true, .expect = true, .set_min_block_spacing = true};
 
   constexpr SpacedShadowIndex() noexcept = default;
 

@@ -4,9 +4,12 @@
 #include <concepts>
 #include <cstddef>
 
+#include "alloctap/annotate.h"
 #include "alloctap/event/allocator_call.hpp"
+#include "alloctap/event/policy_features.hpp"
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/event/stack_owner.hpp"
+#include "alloctap/macros.hpp"
 
 namespace alloctap {
 
@@ -17,7 +20,8 @@ struct ObservedBlock {
   std::size_t size = 0;
   /// The stack's id, as in snapshots of the tracker that calls the observer.
   StackId stack = kNoStackId;
-  /// The owner of the stack; empty if `Config::Tags` has no owners or `kWantsOwners` is false.
+  /// The owner of the stack; empty if `Config::Tags` has no owners or the observer lacks the
+  /// feature `wants_owners`.
   StackOwner owner{};
 };
 
@@ -26,6 +30,33 @@ struct ObservedBlock {
 struct ObservedMapping {
   void* address = nullptr;
   std::size_t length = 0;
+};
+
+/// What an observer has besides `on_track` and `on_untrack`: static functions of these names.
+struct ObserverFeatures {
+  /// `on_start()`: a session begins. Runs outside malloc.
+  bool on_start = false;
+  /// `on_stop()`: a session ends. Runs outside malloc.
+  bool on_stop = false;
+  /// `on_map(const ObservedMapping&)`: pages were mapped, or an unmapping failed.
+  bool on_map = false;
+  /// `on_unmap(const ObservedMapping&)`: pages are about to be unmapped.
+  bool on_unmap = false;
+  /// `on_reallocate(const ObservedBlock& before, const ObservedBlock& after)`: a reallocation
+  /// succeeded. This thread's last `on_untrack` had `before`, its last `on_track` has `after`.
+  /// Another thread may already own the address of `before`.
+  bool on_reallocate = false;
+  /// `begin_timing(AllocatorCall, std::size_t bytes)` and `end_timing(const TimedCall&,
+  /// StackOwner)`: as in `TimingSink`; `StackOwner` is the thread's current owner. At most one of
+  /// several observers may have them.
+  bool begin_timing = false;
+  /// `add_to(Snapshot&)`: adds data to a snapshot while the world is stopped; returns false if out
+  /// of memory.
+  bool add_to = false;
+  /// `offer(alloctap_slots&)`: adds functions for annotate.h when a session starts.
+  bool offer = false;
+  /// No member: `ObservedBlock::owner` is set.
+  bool wants_owners = false;
 };
 
 /// A type with static callbacks. `on_track` follows an allocation and `on_untrack` precedes a free,
@@ -39,20 +70,7 @@ struct ObservedMapping {
 /// An observer may allocate; its allocations are not recorded. It must not throw, start a tracker,
 /// dump, or wait for a lock that another thread may hold while it allocates.
 ///
-/// Optional members:
-/// - `on_map` and `on_unmap(const ObservedMapping&)`: mappings. If an unmapping fails, `on_map`
-///   follows.
-/// - `on_start()` and `on_stop()`: a session begins or ends. Run outside malloc.
-/// - `offer(alloctap_slots&)`: adds functions for annotate.h when a session starts.
-/// - `kWantsOwners`: if true, `ObservedBlock::owner` is set.
-/// - `add_to(Snapshot&)`: adds data to a snapshot while the world is stopped; returns false if out
-///   of memory.
-/// - `begin_timing(AllocatorCall, std::size_t bytes)` and `end_timing(const TimedCall&,
-///   StackOwner)`: as in `TimingSink`; `StackOwner` is the thread's current owner. Of several
-///   observers, at most one may have these two functions.
-/// - `on_reallocate(const ObservedBlock& before, const ObservedBlock& after)`: a reallocation
-///   succeeded. This thread's last `on_untrack` had `before`, its last `on_track` has `after`.
-///   Another thread may already own the address of `before`.
+/// `features` declares which members of `ObserverFeatures` the observer has.
 template <class O>
 concept Observer = requires(const ObservedBlock& block) {
   { O::on_track(block) } noexcept -> std::same_as<void>;
@@ -69,22 +87,34 @@ struct NoObservers {
 template <class O>
 inline constexpr bool kObserves = !std::same_as<O, NoObservers>;
 
-/// Whether the observer `O` has `on_reallocate`.
+/// The features of the observer `O`.
 template <class O>
-inline constexpr bool kObservesReallocations =
-    requires(const ObservedBlock& block) { O::on_reallocate(block, block); };
+inline constexpr auto kObserverFeatures = features_of<ObserverFeatures, O>();
 
-/// Whether the observer `O` wants the owners of blocks.
+/// Compares the features of the observer `O` with its members when instantiated.
 template <class O>
-inline constexpr bool kWantsOwners = requires { requires O::kWantsOwners; };
-
-/// An observer that times calls of the allocator.
-template <class O>
-concept TimingObserver =
-    requires(AllocatorCall call, std::size_t bytes, const TimedCall& timed, StackOwner owner) {
-      { O::begin_timing(call, bytes) } noexcept -> std::same_as<const TimedCall*>;
-      { O::end_timing(timed, owner) } noexcept -> std::same_as<void>;
-    };
+struct CheckedObserver {
+  static constexpr ObserverFeatures kHas = kObserverFeatures<O>;
+  ALLOCTAP_CHECK_FEATURE("Observer", kHas, on_start, requires { O::on_start(); });
+  ALLOCTAP_CHECK_FEATURE("Observer", kHas, on_stop, requires { O::on_stop(); });
+  ALLOCTAP_CHECK_FEATURE(
+      "Observer", kHas, on_map, requires(const ObservedMapping& mapping) { O::on_map(mapping); });
+  ALLOCTAP_CHECK_FEATURE(
+      "Observer", kHas, on_unmap,
+      requires(const ObservedMapping& mapping) { O::on_unmap(mapping); });
+  ALLOCTAP_CHECK_FEATURE(
+      "Observer", kHas, on_reallocate,
+      requires(const ObservedBlock& block) { O::on_reallocate(block, block); });
+  ALLOCTAP_CHECK_FEATURE(
+      "Observer", kHas, begin_timing,
+      requires(AllocatorCall call, std::size_t bytes, const TimedCall& timed, StackOwner owner) {
+        { O::begin_timing(call, bytes) } noexcept -> std::same_as<const TimedCall*>;
+        { O::end_timing(timed, owner) } noexcept -> std::same_as<void>;
+      });
+  ALLOCTAP_CHECK_FEATURE(
+      "Observer", kHas, offer, requires(alloctap_slots& slots) { O::offer(slots); });
+  static constexpr bool ok = true;
+};
 
 static_assert(Observer<NoObservers>);
 

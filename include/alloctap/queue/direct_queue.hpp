@@ -14,11 +14,7 @@ struct DirectQueue {
   template <class Consumer>
   class For {
    public:
-    /// The container is always up to date, because no event waits.
-    static constexpr bool kDeliversAtOnce = true;
-    /// Whether the functions change errno only if the container changes errno.
-    static constexpr bool leaves_errno_alone = true;
-    using Unchanging = For;
+    static constexpr QueueFeatures features{.delivers_at_once = true, .leaves_errno_alone = true};
 
     constexpr explicit For(Consumer& consumer) noexcept : consumer_(consumer) {}
 
@@ -28,36 +24,6 @@ struct DirectQueue {
     }
     ALLOCTAP_ALWAYS_INLINE void push_deallocation(void* pointer) const noexcept {
       consumer_.record_deallocation(pointer);
-    }
-    /// Like `push_deallocation(pointer)`, but counts in `totals`, the calling thread's stats.
-    template <class Totals>
-    ALLOCTAP_ALWAYS_INLINE void push_deallocation(void* pointer, Totals& totals) const noexcept
-      requires requires(Consumer& consumer) { consumer.record_deallocation(pointer, totals); }
-    {
-      consumer_.record_deallocation(pointer, totals);
-    }
-    /// Like `push_deallocation`, but returns false without effect if `pointer` is unknown.
-    template <class Totals>
-    ALLOCTAP_ALWAYS_INLINE bool push_known_deallocation(void* pointer,
-                                                        Totals& totals) const noexcept
-      requires requires(Consumer& consumer) { consumer.record_known_deallocation(pointer, totals); }
-    {
-      return consumer_.record_known_deallocation(pointer, totals);
-    }
-    /// Starts the index lookup for an allocation at `pointer`; pass the result to `push_expected`.
-    ALLOCTAP_ALWAYS_INLINE auto expect_allocation(const void* pointer) const noexcept
-      requires requires(Consumer& consumer) { consumer.expect(pointer); }
-    {
-      return consumer_.expect(pointer);
-    }
-    template <class Expected, class Totals>
-    ALLOCTAP_ALWAYS_INLINE void push_expected(const RecordedAllocation& allocation,
-                                              Expected expected, Totals& totals) const noexcept
-      requires requires(Consumer& consumer) {
-        consumer.record_expected(allocation, expected, totals);
-      }
-    {
-      consumer_.record_expected(allocation, expected, totals);
     }
     BlockRecord take(void* pointer) const noexcept { return consumer_.take(pointer); }
     void put_back(void* pointer, const BlockRecord& record) const noexcept {

@@ -5,6 +5,8 @@
 #include <cstddef>
 
 #include "alloctap/event/allocation_event.hpp"
+#include "alloctap/event/policy_features.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {
@@ -19,6 +21,17 @@ struct QueueConsumerArchetype {
   void count_pair(const BlockRecord&) noexcept {}
 };
 
+/// The properties and the optional member of a queue.
+struct QueueFeatures {
+  /// No event waits, so the container is always up to date.
+  bool delivers_at_once = false;
+  /// Functions inside malloc change errno only if the consumer does. Without this feature, the
+  /// recorder saves errno at each event.
+  bool leaves_errno_alone = false;
+  /// The queue has `log()`, which returns the `EventLog` of all events.
+  bool log = false;
+};
+
 /// A policy `P` whose queue is the member template `P::template For<Consumer>`. The queue has a
 /// constexpr constructor from a reference to its consumer.
 ///
@@ -28,10 +41,7 @@ struct QueueConsumerArchetype {
 /// `start`, `stop` and `flush` on the control plane; `after_fork` in the single-threaded child.
 /// `start` gets the maximum size of the queue in bytes. `flush` delivers every event pushed before
 /// the call.
-///
-/// If `leaves_errno_alone` is true, functions inside malloc change errno only if the consumer does.
-/// Otherwise the recorder saves errno at each event. A queue whose member `Unchanging` is the
-/// queue's own type has no state and is a constant, so its consumer is known at compile time.
+/// The queue, not the policy, declares `features`.
 template <class P>
 concept EventQueuePolicy =
     requires(typename P::template For<QueueConsumerArchetype>& queue, void* pointer,
@@ -45,5 +55,13 @@ concept EventQueuePolicy =
       { queue.flush() } noexcept -> std::same_as<void>;
       { queue.after_fork() } noexcept -> std::same_as<void>;
     };
+
+/// Compares the features of the queue `Q` with its members when instantiated.
+template <class Q>
+struct CheckedQueue {
+  static constexpr auto kHas = features_of<QueueFeatures, Q>();
+  ALLOCTAP_CHECK_FEATURE("Queue", kHas, log, requires(Q& queue) { queue.log(); });
+  static constexpr bool ok = true;
+};
 
 }  // namespace alloctap

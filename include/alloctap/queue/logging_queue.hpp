@@ -25,7 +25,8 @@ struct LoggingQueue {
     using Delivery = typename Inner::template For<Consumer>;
 
    public:
-    static constexpr bool kDeliversAtOnce = requires { requires Delivery::kDeliversAtOnce; };
+    static constexpr QueueFeatures features{
+        .delivers_at_once = features_of<QueueFeatures, Delivery>().delivers_at_once, .log = true};
 
     constexpr explicit For(Consumer& consumer) noexcept : inner_(consumer) {}
 
@@ -42,27 +43,6 @@ struct LoggingQueue {
       log(LoggedKind::kDeallocation, pointer);
       inner_.push_deallocation(pointer);
     }
-    template <class Totals>
-    void push_deallocation(void* pointer, Totals& totals) noexcept
-      requires requires(Delivery& inner) { inner.push_deallocation(pointer, totals); }
-    {
-      log(LoggedKind::kDeallocation, pointer);
-      inner_.push_deallocation(pointer, totals);
-    }
-    auto expect_allocation(const void* pointer) noexcept
-      requires requires(Delivery& inner) { inner.expect_allocation(pointer); }
-    {
-      return inner_.expect_allocation(pointer);
-    }
-    template <class Expected, class Totals>
-    void push_expected(const RecordedAllocation& allocation, Expected expected,
-                       Totals& totals) noexcept
-      requires requires(Delivery& inner) { inner.push_expected(allocation, expected, totals); }
-    {
-      log(LoggedKind::kAllocation, allocation.pointer, allocation.record);
-      inner_.push_expected(allocation, expected, totals);
-    }
-
     BlockRecord take(void* pointer) noexcept {
       log(LoggedKind::kDetach, pointer);
       return inner_.take(pointer);

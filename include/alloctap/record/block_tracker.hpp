@@ -45,7 +45,7 @@ class BlockTracker {
 
   /// Starts the index lookup for an allocation at `pointer`; pass the result to `record_expected`.
   ALLOCTAP_ALWAYS_INLINE static auto expect(const void* pointer) noexcept
-    requires requires(Meta& meta) { meta.expect(pointer); }
+    requires(features_of<IndexFeatures, Meta>().expect)
   {
     return meta().expect(pointer);
   }
@@ -54,9 +54,7 @@ class BlockTracker {
   template <class Expected>
   ALLOCTAP_ALWAYS_INLINE static void record_expected(const RecordedAllocation& allocation,
                                                      Expected expected, ThreadStats& stats) noexcept
-    requires requires(Meta& meta) {
-      meta.try_insert(allocation.pointer, allocation.record, expected);
-    }
+    requires(features_of<IndexFeatures, Meta>().expect)
   {
     if (meta().try_insert(allocation.pointer, allocation.record, expected)) [[likely]] {
       return live().add(stats.live, allocation.record.size);

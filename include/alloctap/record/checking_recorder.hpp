@@ -31,6 +31,7 @@ template <class Config>
 class CheckingRecorder : public Recorder<Config> {
  public:
   using Base = Recorder<Config>;
+  using Base::kConfig;
   using Checks = typename Config::Checks;
 
   /// Runs in the first hooked call, or before the hook is installed. Uses the internal arena to
@@ -41,7 +42,7 @@ class CheckingRecorder : public Recorder<Config> {
   }
 
   static void read_environment() noexcept {
-    if constexpr (requires { Checks::read_environment(); }) {
+    if constexpr (features_of<CheckFeatures, Checks>().read_environment) {
       const os::ErrnoGuard preserve_error;
       const UseInternalArena own;
       Checks::read_environment();
@@ -192,7 +193,7 @@ class CheckingRecorder : public Recorder<Config> {
 
   static void act(const FoundMisuses& found) noexcept {
     for (const Misuse* misuse : found) {
-      if constexpr (requires { Config::on_misuse(*misuse); }) Config::on_misuse(*misuse);
+      if constexpr (kConfig.on_misuse) Config::on_misuse(*misuse);
       if (Checks::settings().abort_on.contains(misuse->kind)) std::abort();
     }
   }
@@ -219,7 +220,7 @@ class CheckingRecorder : public Recorder<Config> {
     int now = state.load(std::memory_order_acquire);
     if (now == kUnknown) {
       bool is_caught = false;
-      if constexpr (requires { Config::catch_faults(&on_fault); }) {
+      if constexpr (kConfig.catch_faults) {
         is_caught = Config::catch_faults(&on_fault);
       } else {
         is_caught = os::catch_memory_faults(&on_fault);
@@ -277,8 +278,10 @@ class CheckingRecorder : public Recorder<Config> {
 template <class Config>
 [[nodiscard]] Status prepare_checks() {
   using Checks = typename Config::Checks;
-  if constexpr (requires { Checks::status(); }) {
+  if constexpr (features_of<CheckFeatures, Checks>().status) {
     if (Status status = Checks::status(); !status.ok()) return status;
+  }
+  if constexpr (features_of<CheckFeatures, Checks>().read_environment) {
     CheckingRecorder<Config>::read_environment();
   }
   return Status();

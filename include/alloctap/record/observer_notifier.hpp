@@ -50,7 +50,7 @@ class ObserverNotifier {
   /// of the new block.
   static void notify_realloc(const StackTable& stacks, const AllocationEvent& event,
                              const BlockRecord& record) noexcept {
-    if constexpr (kObservesReallocations<Observers>) {
+    if constexpr (kFeatures.on_reallocate) {
       if (event.reallocated == nullptr || !event.reallocated->known) return;
       const os::ErrnoGuard preserve_error;
       const DetachedBlock& before = *event.reallocated;
@@ -60,22 +60,23 @@ class ObserverNotifier {
   }
 
   static void notify_map(const ObservedMapping& mapping) noexcept {
-    if constexpr (requires { Observers::on_map(mapping); }) {
+    if constexpr (kFeatures.on_map) {
       const os::ErrnoGuard preserve_error;
       Observers::on_map(mapping);
     }
   }
 
   static void notify_unmap(const ObservedMapping& mapping) noexcept {
-    if constexpr (requires { Observers::on_unmap(mapping); }) {
+    if constexpr (kFeatures.on_unmap) {
       const os::ErrnoGuard preserve_error;
       Observers::on_unmap(mapping);
     }
   }
 
  private:
+  static constexpr ObserverFeatures kFeatures = kObserverFeatures<Observers>;
   static constexpr bool kNeedsOwners =
-      kWantsOwners<Observers> && !kHasNoOwners<typename Config::Tags>;
+      kFeatures.wants_owners && !kHasNoOwners<typename Config::Tags>;
 
   ALLOCTAP_ALWAYS_INLINE static ObservedBlock observed(void* pointer,
                                                        const BlockRecord& record) noexcept {

@@ -46,11 +46,12 @@ class Recorder {
   using Blocks = BlockTracker<Meta, Recorder>;
   using Queue = typename Config::Queue::template For<Blocks>;
   using Sampling = typename Config::Sampling;
+  static constexpr auto kConfig = features_of<ConfigFeatures, Config>();
 
   /// Whether a session may sample. If false, `sampling().estimate` is always nullptr.
   static constexpr bool kMaySample = !kNeverSamples<Sampling>;
   /// Whether the thread that causes an event applies it at once, without a queue.
-  static constexpr bool kDeliversAtOnce = requires { requires Queue::kDeliversAtOnce; };
+  static constexpr bool kDeliversAtOnce = features_of<QueueFeatures, Queue>().delivers_at_once;
 
   // Access to the parts of the recorder.
 
@@ -74,10 +75,10 @@ class Recorder {
                       .for_each_live = &for_each_live,
                       .for_each_table = &for_each_table};
     if constexpr (!kDeliversAtOnce) data.flush_queue = []() noexcept { queue_.flush(); };
-    if constexpr (requires { meta_.age_ns(nullptr); }) {
+    if constexpr (features_of<IndexFeatures, Meta>().age_ns) {
       data.age_ns = [](const void* pointer) noexcept { return meta_.age_ns(pointer); };
     }
-    if constexpr (requires { queue_.log(); }) {
+    if constexpr (features_of<QueueFeatures, Queue>().log) {
       data.cut_log = [](LoggedEvents& events) noexcept { return queue_.log().cut(events); };
     }
     return data;
@@ -117,7 +118,7 @@ class Recorder {
   /// Passes the minimum distance of block addresses to a container that can use that distance.
   /// Called by hooks that know it, before any block is recorded.
   static void set_min_block_spacing(std::size_t bytes) noexcept
-    requires requires(Meta& meta) { meta.set_min_block_spacing(bytes); }
+    requires(features_of<IndexFeatures, Meta>().set_min_block_spacing)
   {
     // Stops the world so that every thread that records afterwards sees the change.
     static_cast<void>(ThreadStates::stop_world());
@@ -128,7 +129,7 @@ class Recorder {
   // Internal calls are calls by the tracker or its tools, not by the program.
 
   static bool is_internal_call(const CallOrigin& origin) noexcept {
-    if constexpr (requires { Config::is_internal_call(origin); }) {
+    if constexpr (kConfig.is_internal_call) {
       return Config::is_internal_call(origin);
     }
     return false;
@@ -137,16 +138,16 @@ class Recorder {
   /// Returns whether `is_internal_call` can still return true for some call. If so, every call is
   /// passed to it, which costs as much as sampling saves.
   static bool may_have_internal_calls() noexcept {
-    if constexpr (requires { Config::may_have_internal_calls(); }) {
+    if constexpr (kConfig.may_have_internal_calls) {
       return Config::may_have_internal_calls();
     }
-    return requires(const CallOrigin& origin) { Config::is_internal_call(origin); };
+    return kConfig.is_internal_call;
   }
 
   /// Runs once; only for hooks that receive calls before the tracker starts.
   static void on_first_call() noexcept {
     in_first_call_ = true;
-    if constexpr (requires { Config::on_first_call(); }) Config::on_first_call();
+    if constexpr (kConfig.on_first_call) Config::on_first_call();
     in_first_call_ = false;
   }
   /// Returns whether the first hooked call is running, so that no block exists yet.
@@ -261,13 +262,13 @@ class Recorder {
   /// Starts timing a call. Internal calls are timed, too.
   ALLOCTAP_ALWAYS_INLINE static const TimedCall* begin_timing(AllocatorCall call,
                                                               std::size_t bytes) noexcept
-    requires TimingObserver<typename Config::Observers>
+    requires(kObserverFeatures<typename Config::Observers>.begin_timing)
   {
     return Config::Observers::begin_timing(call, bytes);
   }
 
   ALLOCTAP_NOINLINE static void end_timing(const TimedCall& timed) noexcept
-    requires TimingObserver<typename Config::Observers>
+    requires(kObserverFeatures<typename Config::Observers>.begin_timing)
   {
     const ErrnoSafeRecordingScope scope;
     if (scope.thread() == nullptr) return;
@@ -307,11 +308,12 @@ class Recorder {
   static constexpr bool kHasQueue = !std::is_same_v<typename Config::Queue, DirectQueue>;
 
   /// Whether events need not save errno, because only slow paths change it, and slow paths save it.
-  static constexpr bool kCallsLeaveErrnoAlone = !kNotifies && requires {
-    requires Queue::leaves_errno_alone;
-    requires Meta::leaves_errno_alone;
-    requires kHasNoOwners<Tags> || requires { requires Tags::leaves_errno_alone; };
-  };
+  static constexpr bool kCallsLeaveErrnoAlone =
+      !kNotifies && features_of<QueueFeatures, Queue>().leaves_errno_alone &&
+      features_of<IndexFeatures, Meta>().leaves_errno_alone &&
+      (kHasNoOwners<Tags> || features_of<TagFeatures, Tags>().leaves_errno_alone);
+  /// Whether the index lookup of a new block starts before its stack is known.
+  static constexpr bool kExpects = !kHasQueue && features_of<IndexFeatures, Meta>().expect;
   using EventScope =
       std::conditional_t<kCallsLeaveErrnoAlone, RecordingScope, ErrnoSafeRecordingScope>;
 
@@ -377,8 +379,6 @@ class Recorder {
       if (!known) [[unlikely]] {
         count_unmatched(*stats, origin);
       }
-    } else if constexpr (requires { queue_.push_deallocation(pointer, *stats); }) {
-      queue_.push_deallocation(pointer, *stats);
     } else {
       queue_.push_deallocation(pointer);
     }
@@ -568,10 +568,8 @@ class Recorder {
 
   /// Starts the index lookup of a new block before its stack is known, to overlap cache misses.
   ALLOCTAP_ALWAYS_INLINE static auto expect(const void* pointer) noexcept {
-    if constexpr (!kHasQueue && requires { Blocks::expect(pointer); }) {
+    if constexpr (kExpects) {
       return Blocks::expect(pointer);
-    } else if constexpr (kHasQueue && requires { queue_.expect_allocation(pointer); }) {
-      return queue_.expect_allocation(pointer);
     } else {
       return nullptr;
     }
@@ -580,13 +578,10 @@ class Recorder {
   template <class Expected>
   ALLOCTAP_ALWAYS_INLINE static void hand_on(const RecordedAllocation& allocation,
                                              ThreadStats& stats, Expected expected) noexcept {
-    if constexpr (!kHasQueue &&
-                  requires { Blocks::record_expected(allocation, expected, stats); }) {
+    if constexpr (kExpects) {
       Blocks::record_expected(allocation, expected, stats);
     } else if constexpr (!kHasQueue) {
       Blocks::record_allocation(allocation);
-    } else if constexpr (requires { queue_.push_expected(allocation, expected, stats); }) {
-      queue_.push_expected(allocation, expected, stats);
     } else {
       queue_.push_allocation(allocation);
     }
@@ -629,7 +624,7 @@ class Recorder {
   }
 
   static constexpr auto forget_code() noexcept -> void (*)() noexcept {
-    if constexpr (requires { Stack::forget_unloaded_modules(); }) {
+    if constexpr (features_of<StackFeatures, Stack>().forget_unloaded_modules) {
       return []() noexcept { Stack::forget_unloaded_modules(); };
     }
     return nullptr;

@@ -142,7 +142,7 @@ class SampledHeap {
   }
 
   static std::uint64_t& countdown_of(ThreadState& thread) noexcept {
-    if constexpr (requires { Sampling::countdown(thread); }) {
+    if constexpr (features_of<SamplingFeatures, Sampling>().countdown) {
       if (std::uint64_t* countdown = Sampling::countdown(thread)) return *countdown;
     }
     return stops_everything_;

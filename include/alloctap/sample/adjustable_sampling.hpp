@@ -29,6 +29,8 @@ class AdjustableSampling {
   /// at the time of the report.
   static void set(const Settings& settings) noexcept;
 
+  static constexpr SamplingFeatures features{.countdown = true, .after_fork = true};
+
   static bool selects() noexcept {
     return !records_everything() || min_bytes_.load(std::memory_order_relaxed) > 0 ||
            max_bytes_.load(std::memory_order_relaxed) < UINT64_MAX;

@@ -17,6 +17,8 @@ template <std::uint64_t mean_bytes>
 struct PoissonByBytes {
   static_assert(mean_bytes > 1, "a mean of one byte samples everything: say EveryAllocation");
 
+  static constexpr SamplingFeatures features{.countdown = true, .after_fork = true};
+
   static constexpr bool selects() noexcept { return true; }
   static constexpr bool records_everything() noexcept { return false; }
   static SampleDecision decide(ThreadState& thread, std::size_t size) noexcept {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "alloctap/event/policy_features.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
@@ -31,18 +33,24 @@ struct SamplingDescription {
   std::uint64_t max_bytes = UINT64_MAX;
 };
 
+/// The optional members of a sampling policy.
+struct SamplingFeatures {
+  /// `countdown(thread)` returns a counter of the thread at a fixed address; nullptr if out of
+  /// memory. If a nonempty allocation is not larger than the counter, the caller may subtract its
+  /// size instead of calling `decide`, which would return `kSkip`. Skipped calls are then almost
+  /// free.
+  bool countdown = false;
+  /// `after_fork()` runs in the child of a fork before the child records anything.
+  bool after_fork = false;
+};
+
 /// `decide` is called once per allocation, on the thread that owns `thread`; per-thread state
 /// belongs in a `PerThread`. `selects` returns false if `decide` always returns `kWithStack`.
 /// `records_everything` returns true if `decide` never returns `kSkip`. Both functions and
 /// `description` are constant during a session. `weight` returns how many allocations of `size` a
 /// recorded one represents: the inverse of the sampling probability, or 1 if selection is not
 /// random. It depends only on the size, so records need not store it. All functions run inside
-/// malloc.
-///
-/// Optional: `countdown(thread)` returns a counter of the thread at a fixed address; nullptr if out
-/// of memory. If a nonempty allocation is not larger than the counter, the caller may subtract its
-/// size instead of calling `decide`, which would return `kSkip`. Skipped calls are then almost
-/// free. Optional: `after_fork()` runs in the child of a fork before the child records anything.
+/// malloc. `features` declares what the policy has of `SamplingFeatures`.
 template <class S>
 concept SamplingPolicy = requires(ThreadState& thread, std::size_t size) {
   { S::selects() } noexcept -> std::same_as<bool>;
@@ -67,5 +75,15 @@ struct SamplingPolicyArchetype {
 };
 
 static_assert(SamplingPolicy<SamplingPolicyArchetype>);
+
+/// Compares the features of the policy `S` with its members when instantiated.
+template <class S>
+struct CheckedSampling {
+  static constexpr auto kHas = features_of<SamplingFeatures, S>();
+  ALLOCTAP_CHECK_FEATURE(
+      "Sampling", kHas, countdown, requires(ThreadState& thread) { S::countdown(thread); });
+  ALLOCTAP_CHECK_FEATURE("Sampling", kHas, after_fork, requires { S::after_fork(); });
+  static constexpr bool ok = true;
+};
 
 }  // namespace alloctap

@@ -17,6 +17,8 @@ template <std::size_t min_bytes, std::size_t max_bytes, SamplingPolicy Inner = E
 struct SizeRange {
   static_assert(min_bytes <= max_bytes, "the range is empty: min_bytes is above max_bytes");
 
+  static constexpr auto features = features_of<SamplingFeatures, Inner>();
+
   static constexpr bool selects() noexcept { return true; }
   static constexpr bool records_everything() noexcept { return Inner::records_everything(); }
   static SampleDecision decide(ThreadState& thread, std::size_t size) noexcept {
@@ -25,12 +27,12 @@ struct SizeRange {
     return outside ? std::min(decision, SampleDecision::kWithoutStack) : decision;
   }
   static std::uint64_t* countdown(ThreadState& thread) noexcept
-    requires requires { Inner::countdown(thread); }
+    requires(features.countdown)
   {
     return Inner::countdown(thread);
   }
   static void after_fork() noexcept
-    requires requires { Inner::after_fork(); }
+    requires(features.after_fork)
   {
     Inner::after_fork();
   }

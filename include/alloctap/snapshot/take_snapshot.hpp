@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "alloctap/event/stack_owner.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/observe/observer.hpp"
 #include "alloctap/record/recorded_data.hpp"
 #include "alloctap/record/thread_stats.hpp"
@@ -67,9 +68,12 @@ struct ObservedParts {
 template <class Observers>
 [[nodiscard]] constexpr ObservedParts observed_parts() noexcept {
   ObservedParts parts;
+  ALLOCTAP_CHECK_FEATURE(
+      "Observer", kObserverFeatures<Observers>, add_to,
+      requires(Snapshot& snapshot) { Observers::add_to(snapshot); });
   if constexpr (kObserves<Observers>) {
     parts.read = [](Snapshot& snapshot) noexcept {
-      if constexpr (requires { Observers::add_to(snapshot); }) return Observers::add_to(snapshot);
+      if constexpr (kObserverFeatures<Observers>.add_to) return Observers::add_to(snapshot);
       return true;
     };
     parts.finish = [](Snapshot& snapshot) noexcept { return GameFrameRows(snapshot).finish(); };

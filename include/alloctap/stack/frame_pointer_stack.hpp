@@ -53,6 +53,7 @@ class FramePointerRules {
 /// further out cannot be detected.
 struct FramePointerStack {
   static constexpr std::string_view name = "frame-pointer";
+  static constexpr StackFeatures features{.offer = true, .forget_unloaded_modules = true};
 
   static CapturedStack capture(ThreadState& thread, const CallOrigin& origin,
                                std::span<std::uintptr_t> frames) noexcept {

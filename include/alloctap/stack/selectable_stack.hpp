@@ -20,6 +20,8 @@ namespace alloctap {
 template <StackCapture First, StackCapture... Others>
 struct SelectableStack {
   static constexpr std::string_view name = "selectable";
+  static constexpr StackFeatures features{
+      .offer = true, .selected = true, .forget_unloaded_modules = true};
 
   static CapturedStack capture(ThreadState& thread, const CallOrigin& origin,
                                std::span<std::uintptr_t> frames) noexcept {
@@ -85,11 +87,11 @@ struct SelectableStack {
  private:
   template <class Choice>
   static void let_offer(alloctap_slots& slots) noexcept {
-    if constexpr (requires { Choice::offer(slots); }) Choice::offer(slots);
+    if constexpr (features_of<StackFeatures, Choice>().offer) Choice::offer(slots);
   }
   template <class Choice>
   static void forget() noexcept {
-    if constexpr (requires { Choice::forget_unloaded_modules(); }) {
+    if constexpr (features_of<StackFeatures, Choice>().forget_unloaded_modules) {
       Choice::forget_unloaded_modules();
     }
   }

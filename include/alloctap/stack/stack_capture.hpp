@@ -9,7 +9,10 @@
 #include <span>
 #include <string_view>
 
+#include "alloctap/annotate.h"
 #include "alloctap/event/allocation_event.hpp"
+#include "alloctap/event/policy_features.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
@@ -34,6 +37,17 @@ struct CapturedStack {
   }
 };
 
+/// The optional members of a stack capture. Those of an `IdentifyingStackCapture` are not listed:
+/// they are a contract of their own.
+struct StackFeatures {
+  /// `offer(alloctap_slots&)` adds functions for annotate.h when a session starts.
+  bool offer = false;
+  /// `selected()` returns the name of the capture that a choice among several selected.
+  bool selected = false;
+  /// `forget_unloaded_modules()` discards what is cached about code that dlclose unloaded.
+  bool forget_unloaded_modules = false;
+};
+
 /// A policy that writes the return addresses of the callers to `frames`, leaf first. Frame 0 is
 /// `origin.caller` or, if `origin.allocator` is set, the first frame outside the allocator. Frames
 /// of the tracker are omitted. The pc of a frame that a signal interrupted is stored plus 1, so
@@ -56,5 +70,17 @@ struct StackCaptureArchetype {
 };
 
 static_assert(StackCapture<StackCaptureArchetype>);
+
+/// Compares the features of the capture `S` with its members when instantiated.
+template <class S>
+struct CheckedStack {
+  static constexpr auto kHas = features_of<StackFeatures, S>();
+  ALLOCTAP_CHECK_FEATURE(
+      "Stack", kHas, offer, requires(alloctap_slots& slots) { S::offer(slots); });
+  ALLOCTAP_CHECK_FEATURE("Stack", kHas, selected, requires { S::selected(); });
+  ALLOCTAP_CHECK_FEATURE(
+      "Stack", kHas, forget_unloaded_modules, requires { S::forget_unloaded_modules(); });
+  static constexpr bool ok = true;
+};
 
 }  // namespace alloctap

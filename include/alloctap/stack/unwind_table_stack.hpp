@@ -152,6 +152,7 @@ class TableRules {
 /// JIT-compiled code, by frame records (`record_step.hpp`). Runs inside malloc.
 struct UnwindTableStack {
   static constexpr std::string_view name = "unwind-table";
+  static constexpr StackFeatures features{.offer = true, .forget_unloaded_modules = true};
 
   static CapturedStack capture(ThreadState& thread, const CallOrigin& origin,
                                std::span<std::uintptr_t> frames) noexcept;

@@ -18,6 +18,7 @@ namespace alloctap {
 /// (elfutils 0.188) may end the process or dereference a null pointer. The CMake target
 /// alloctap::libdw_symbolizer links libdw.
 struct LibdwSymbolizer {
+  static constexpr SymbolizerFeatures features{.note = true};
   static constexpr std::string_view name = "libdw";
 
   /// Returns a hint about debug information that could not be read, or an empty string.

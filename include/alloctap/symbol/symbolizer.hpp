@@ -6,10 +6,18 @@
 #include <span>
 #include <string_view>
 
+#include "alloctap/event/policy_features.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/symbol/source_frame.hpp"
 #include "alloctap/symbol/symbols.hpp"
 
 namespace alloctap {
+
+/// The optional member of a symbolizer.
+struct SymbolizerFeatures {
+  /// `note()` returns a sentence for reports: why names are missing; "" if none is.
+  bool note = false;
+};
 
 /// A policy for `Config::Symbolizer`. `symbolize` gets all `places` at once, grouped by module and
 /// ascending by address, so that each module is read once. It calls `symbols.add(i, frame)` for
@@ -33,5 +41,13 @@ struct SymbolizerArchetype {
 };
 
 static_assert(Symbolizer<SymbolizerArchetype>);
+
+/// Compares the features of the symbolizer `S` with its members when instantiated.
+template <class S>
+struct CheckedSymbolizer {
+  static constexpr auto kHas = features_of<SymbolizerFeatures, S>();
+  ALLOCTAP_CHECK_FEATURE("Symbolizer", kHas, note, requires { S::note(); });
+  static constexpr bool ok = true;
+};
 
 }  // namespace alloctap

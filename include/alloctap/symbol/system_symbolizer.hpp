@@ -23,6 +23,7 @@ namespace alloctap {
 /// program must not call DbgHelp during a report.
 struct SystemSymbolizer {
   static constexpr bool kExists = !os::kSymbolLibrary.empty();
+  static constexpr SymbolizerFeatures features{.note = true};
   static constexpr std::string_view name = kExists ? os::kSymbolLibrary : "none";
 
   static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept;

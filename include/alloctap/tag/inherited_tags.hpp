@@ -18,6 +18,8 @@ namespace alloctap {
 /// `ProcessTag` sets the process's tag. A thread of a pool keeps the tag of its first allocation.
 /// So its jobs should enter a `tag_scope` with the tag of the code that started them.
 struct InheritedTags {
+  static constexpr TagFeatures features{.offer = true};
+
   static StackOwner current(const ThreadState&) noexcept {
     const TagId mine = this_thread_tag().load(std::memory_order_relaxed);
     return {.tag = mine != kNoTag ? mine : inherited()};

@@ -8,7 +8,7 @@ namespace alloctap {
 
 /// Attributes each allocation to the innermost `tag_scope` of its thread.
 struct ScopedTags {
-  static constexpr bool leaves_errno_alone = true;
+  static constexpr TagFeatures features{.leaves_errno_alone = true, .offer = true};
 
   static StackOwner current(const ThreadState&) noexcept {
     return {.tag = this_thread_tag().load(std::memory_order_relaxed)};

@@ -4,7 +4,10 @@
 #include <concepts>
 #include <type_traits>
 
+#include "alloctap/annotate.h"
+#include "alloctap/event/policy_features.hpp"
 #include "alloctap/event/stack_owner.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/tag/tag_table.hpp"
 
@@ -18,10 +21,17 @@ struct TagsDescription {
   bool threads = false;
 };
 
+/// The property and the optional member of a tag policy.
+struct TagFeatures {
+  /// `current` preserves errno. Without this feature, the recorder saves errno at each event.
+  bool leaves_errno_alone = false;
+  /// `offer(alloctap_slots&)` adds functions for annotate.h when a session starts.
+  bool offer = false;
+};
+
 /// `current` returns the owner of the calling thread's allocations. It runs inside malloc, for each
-/// captured stack, on the thread that owns `thread`. If `leaves_errno_alone` is true, it preserves
-/// errno; otherwise the recorder saves errno at each event. `description` is constant. Optional:
-/// `offer(alloctap_slots&)` adds functions for annotate.h when a session starts.
+/// captured stack, on the thread that owns `thread`. `description` is constant. `features` declares
+/// what the policy has of `TagFeatures`.
 ///
 /// The owner is mixed into the stack's hash. So equal frames with different owners are separate
 /// stacks, each about 70 bytes because outer frames are shared.
@@ -44,5 +54,13 @@ struct TagPolicyArchetype {
 };
 
 static_assert(TagPolicy<TagPolicyArchetype>);
+
+/// Compares the features of the policy `T` with its members when instantiated.
+template <class T>
+struct CheckedTags {
+  static constexpr auto kHas = features_of<TagFeatures, T>();
+  ALLOCTAP_CHECK_FEATURE("Tags", kHas, offer, requires(alloctap_slots& slots) { T::offer(slots); });
+  static constexpr bool ok = true;
+};
 
 }  // namespace alloctap

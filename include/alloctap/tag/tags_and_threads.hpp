@@ -9,7 +9,7 @@ namespace alloctap {
 
 /// Combines `ScopedTags` and `ThreadOwners`: each pair of tag and thread is an owner.
 struct TagsAndThreads {
-  static constexpr bool leaves_errno_alone = true;
+  static constexpr TagFeatures features{.leaves_errno_alone = true, .offer = true};
 
   static StackOwner current(const ThreadState& thread) noexcept {
     return {.tag = ScopedTags::current(thread).tag, .thread = ThreadOwners::current(thread).thread};

@@ -8,7 +8,7 @@ namespace alloctap {
 /// Makes the allocating thread the owner of a stack, so that the thread's live memory is known even
 /// if other threads free its blocks (`ThreadSummary::live`).
 struct ThreadOwners {
-  static constexpr bool leaves_errno_alone = true;
+  static constexpr TagFeatures features{.leaves_errno_alone = true};
 
   static StackOwner current(const ThreadState& thread) noexcept {
     return {.thread = thread.number};

@@ -124,6 +124,7 @@ struct StackDifference {
 template <StackCapture Tested, StackCapture Trusted>
 struct ComparingStack {
   static constexpr std::string_view name = "comparing";
+  static constexpr StackFeatures features{.forget_unloaded_modules = true};
   /// Maximum number of stored differences.
   static constexpr std::size_t kMaxKept = 16;
 
@@ -159,10 +160,10 @@ struct ComparingStack {
   }
 
   static void forget_unloaded_modules() noexcept {
-    if constexpr (requires { Tested::forget_unloaded_modules(); }) {
+    if constexpr (features_of<StackFeatures, Tested>().forget_unloaded_modules) {
       Tested::forget_unloaded_modules();
     }
-    if constexpr (requires { Trusted::forget_unloaded_modules(); }) {
+    if constexpr (features_of<StackFeatures, Trusted>().forget_unloaded_modules) {
       Trusted::forget_unloaded_modules();
     }
   }

@@ -32,6 +32,7 @@ struct CheckedBy : DefaultConfig {
   using Hook = ChosenHook;
   using Checks = Level10;
 
+  static constexpr ConfigFeatures features{.on_misuse = true};
   static void on_misuse(const Misuse& misuse) noexcept {
     // It may allocate.
     std::free(escape(std::malloc(100)));

@@ -33,6 +33,7 @@ void expect(bool holds, const char* what) {
 struct Config : alloctap::DefaultConfig {
   using Hook = alloctap::InterposeHook;
   using Stack = alloctap::NoStack;
+  static constexpr alloctap::ConfigFeatures features{.on_first_call = true};
   /// The first call of malloc in the process, before any constructor.
   static void on_first_call() noexcept;
 };

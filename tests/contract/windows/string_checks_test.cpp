@@ -34,6 +34,7 @@ int faults_told = 0;
 struct StringConfig : DefaultConfig {
   using Hook = WindowsHeapHook;
   using Checks = alloctap::Checks<StringChecks, Quarantine<100>>;
+  static constexpr ConfigFeatures features{.on_misuse = true};
   static void on_misuse(const Misuse&) noexcept { ++faults_told; }
 };
 using StringTracker = Tracker<StringConfig>;

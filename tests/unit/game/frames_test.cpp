@@ -229,8 +229,8 @@ namespace {
 struct NoTagsConfig : RecorderConfig<NoTagsTest> {
   using Observers = alloctap::Observers<NoObservers, GameFramesOf<NoTagsTest>>;
 };
-static_assert(kWantsOwners<NoTagsConfig::Observers>);
-static_assert(!kWantsOwners<Observers<NoObservers>>);
+static_assert(kObserverFeatures<NoTagsConfig::Observers>.wants_owners);
+static_assert(!kObserverFeatures<Observers<NoObservers>>.wants_owners);
 
 }  // namespace
 

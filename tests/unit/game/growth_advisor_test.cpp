@@ -56,6 +56,7 @@ bool is_same(const GrowthSums& sums, std::array<std::uint64_t, 4> expected) {
 
 /// Keeps what it was told last.
 struct LastReallocation {
+  static constexpr ObserverFeatures features{.on_reallocate = true};
   static void on_track(const ObservedBlock& block) noexcept { came_last = block.pointer; }
   static void on_untrack(const ObservedBlock&) noexcept {}
   static void on_reallocate(const ObservedBlock& from, const ObservedBlock& to) noexcept {

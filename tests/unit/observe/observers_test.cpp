@@ -9,6 +9,7 @@ using namespace alloctap;
 /// Adds itself to a snapshot, which is a number here.
 template <int kValue, bool kResult>
 struct Adding {
+  static constexpr ObserverFeatures features{.add_to = true};
   static void on_track(const ObservedBlock&) noexcept {}
   static void on_untrack(const ObservedBlock&) noexcept {}
   static bool add_to(int& snapshot) noexcept {
@@ -26,7 +27,7 @@ struct AddingNothing {
 
 TEST_CASE("a snapshot has what all observers add, or it is not whole") {
   int snapshot = 0;
-  CHECK(Observers<>::add_to(snapshot));
+  static_assert(!Observers<>::features.add_to);
   CHECK(Observers<Adding<1, true>, AddingNothing, Adding<2, true>>::add_to(snapshot));
   CHECK(snapshot == 3);
   CHECK_FALSE(Observers<Adding<1, false>, AddingNothing>::add_to(snapshot));

@@ -33,7 +33,7 @@ struct StackErrorConfig : RecorderConfig<StackErrorConfig> {
 
 /// Each has an error number of its own.
 struct FailingIndex : FlatHashIndex {
-  static constexpr bool leaves_errno_alone = false;
+  static constexpr IndexFeatures features{};
 
   InsertOutcome insert(const void* pointer, const BlockRecord& record) noexcept {
     errno = ENOMEM;

@@ -31,6 +31,7 @@ template <class Test>
 struct RecorderConfig : DefaultConfig {
   using Stack = ScriptedStack;
   static constexpr Limits limits{.max_frames = 4};
+  static constexpr ConfigFeatures features{.is_internal_call = true};
   static bool is_internal_call(const CallOrigin& origin) noexcept {
     return reinterpret_cast<std::uintptr_t>(origin.caller) == kOwnCaller;
   }

@@ -18,6 +18,8 @@ using namespace alloctap::testing;
 template <class Test, std::uint64_t mean>
 struct SkippingConfig : RecorderConfig<Test> {
   using Sampling = PoissonByBytes<mean>;
+  static constexpr ConfigFeatures features{.is_internal_call = true,
+                                           .may_have_internal_calls = true};
   static bool may_have_internal_calls() noexcept { return own_calls; }
   static inline bool own_calls = false;
 };

@@ -34,6 +34,7 @@ struct ComparingConfig : DefaultConfig {
   using Hook = InterposeHook;
   using Stack = Comparing;
   static constexpr Limits limits{.max_frames = ThreadState::kMaxFrames};
+  static constexpr ConfigFeatures features{.on_first_call = true};
 
   static void on_first_call() noexcept;
 };
