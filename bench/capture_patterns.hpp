@@ -1,7 +1,7 @@
 /// What is done at a capture, and how the stack changes between two of them.
 #pragma once
 
-#include <alloctap/stack/identified_stack.hpp>
+#include <alloctap/stack/stack_capture.hpp>
 #include <cstdint>
 
 #include "bench/call_depth.hpp"

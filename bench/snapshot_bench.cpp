@@ -12,7 +12,7 @@
 #include <alloctap/meta/flat_hash_index.hpp>
 #include <alloctap/meta/memory_meta_container.hpp>
 #include <alloctap/meta/shadow_index.hpp>
-#include <alloctap/testing/scripted_stack.hpp>
+#include <alloctap/testing/fakes.hpp>
 #include <array>
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,3 @@
 // The bodies of fail/.
 #include "alloctap/fail/impl/active_fault_rules.hpp"
-#include "alloctap/fail/impl/counted_rule.hpp"
-#include "alloctap/fail/impl/failing_allocations.hpp"
+#include "alloctap/fail/impl/injected_failures.hpp"

@@ -1,2 +1,2 @@
 // The bodies of hook/.
-#include "alloctap/hook/impl/hook_claims.hpp"
+#include "alloctap/hook/impl/hook_backend.hpp"

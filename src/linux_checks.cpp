@@ -1,5 +1,4 @@
 // The bodies of os/linux/ that checks and patches need: signals of faults, protected pages.
 #include "alloctap/os/linux/impl/memory_faults.hpp"
 #include "alloctap/os/linux/impl/memory_protection.hpp"
-#include "alloctap/os/linux/impl/reserved_pages.hpp"
-#include "alloctap/os/linux/impl/trap_signals.hpp"
+#include "alloctap/os/linux/impl/patched_code.hpp"

@@ -1,4 +1,3 @@
 // The bodies of PltHook.
 #include "alloctap/hook/plt/impl/engine.hpp"
 #include "alloctap/hook/plt/impl/pass.hpp"
-#include "alloctap/hook/plt/impl/state.hpp"

@@ -1,5 +1,4 @@
 // The bodies of hook/ that choose modules and write to them.
 #include "alloctap/hook/impl/memory_regions.hpp"
 #include "alloctap/hook/impl/module_selection.hpp"
-#include "alloctap/hook/plt/impl/slot_writer.hpp"
 #include "alloctap/hook/plt/impl/target.hpp"

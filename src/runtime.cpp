@@ -4,8 +4,6 @@
 #include "alloctap/runtime/impl/file_contents.hpp"
 #include "alloctap/runtime/impl/fork_handlers.hpp"
 #include "alloctap/runtime/impl/futex_lock.hpp"
-#include "alloctap/runtime/impl/single_flight.hpp"
 #include "alloctap/runtime/impl/text_pool.hpp"
-#include "alloctap/runtime/impl/text_set.hpp"
 #include "alloctap/runtime/impl/thread_state.hpp"
 #include "alloctap/runtime/impl/touched_memory.hpp"

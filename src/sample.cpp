@@ -1,2 +1,2 @@
 // The bodies of sample/.
-#include "alloctap/sample/impl/stack_estimates.hpp"
+#include "alloctap/sample/impl/sampled_blocks.hpp"

@@ -1,3 +1,2 @@
 // The bodies of game/ for scopes that must not allocate.
-#include "alloctap/game/impl/scope_annotations.hpp"
-#include "alloctap/game/impl/scope_offences.hpp"
+#include "alloctap/game/impl/allocation_scopes.hpp"

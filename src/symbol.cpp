@@ -2,4 +2,3 @@
 #include "alloctap/symbol/impl/module_history.hpp"
 #include "alloctap/symbol/impl/module_table.hpp"
 #include "alloctap/symbol/impl/symbols.hpp"
-#include "alloctap/symbol/impl/unloaded_module_queue.hpp"

@@ -1,7 +1,5 @@
 // The bodies of stack/ that read unwind tables.
 #include "alloctap/stack/impl/full_unwind_stack.hpp"
-#include "alloctap/stack/impl/register_walk.hpp"
-#include "alloctap/stack/impl/unwind_rule.hpp"
 #include "alloctap/stack/impl/unwind_rules.hpp"
 #include "alloctap/stack/impl/unwind_step.hpp"
 #include "alloctap/stack/impl/unwind_table_stack.hpp"

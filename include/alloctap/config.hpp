@@ -16,7 +16,7 @@
 #include "alloctap/meta/pool_policy.hpp"
 #include "alloctap/meta/shadow_index.hpp"
 #include "alloctap/observe/observer.hpp"
-#include "alloctap/os/fault_listeners.hpp"
+#include "alloctap/os/memory_faults.hpp"
 #include "alloctap/queue/direct_queue.hpp"
 #include "alloctap/queue/event_queue.hpp"
 #include "alloctap/record/config_features.hpp"

@@ -6,7 +6,6 @@
 
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/meta/pool_annotations.hpp"
 #include "alloctap/meta/pool_table.hpp"
 
 namespace alloctap {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "alloctap/annotate.h"
-#include "alloctap/meta/pool_annotations.hpp"
 #include "alloctap/meta/pool_policy.hpp"
+#include "alloctap/meta/pool_table.hpp"
 #include "alloctap/record/pool_recorder.hpp"
 
 namespace alloctap {

@@ -5,11 +5,9 @@
 #include <span>
 #include <string_view>
 
+#include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/dump_writer.hpp"
-#include "alloctap/dump/frame_list.hpp"
-#include "alloctap/dump/misuse_stacks.hpp"
 #include "alloctap/dump/named_stacks.hpp"
-#include "alloctap/dump/report.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/observe/observer.hpp"
 #include "alloctap/os/process.hpp"

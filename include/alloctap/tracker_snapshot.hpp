@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "alloctap/arch/own_registers.hpp"
+#include "alloctap/arch/dwarf_registers.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/record/checking_recorder.hpp"
 #include "alloctap/record/recorder.hpp"

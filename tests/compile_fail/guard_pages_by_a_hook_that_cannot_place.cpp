@@ -1,6 +1,5 @@
 // EXPECT: Config::Checks has GuardPages, and Config::Hook cannot hand out memory
 #include <alloctap/check/checks.hpp>
-#include <alloctap/check/guard_pages.hpp>
 #include <alloctap/hook/hook_backend.hpp>
 #include <alloctap/impl/tracker.hpp>
 

@@ -1,5 +1,5 @@
 // A program of somebody else: a tracker, a report, the version that was asked for.
-#include <alloctap/arch/x86_64/thunk.hpp>
+#include <alloctap/arch/x86_64/entry_patch.hpp>
 #include <alloctap/dump/html_dump.hpp>
 #include <alloctap/dump/json_dump.hpp>
 #include <alloctap/dump/pprof_dump.hpp>

@@ -1,9 +1,9 @@
 // The concepts whose promises fit in a few lines: hooks that need no patching.
 #include <doctest/doctest.h>
 
-#include "alloctap/hook/hook_claims.hpp"
+#include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/manual_hook.hpp"
-#include "alloctap/testing/fake_sink.hpp"
+#include "alloctap/testing/fakes.hpp"
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
-#include "alloctap/elf/eh_frame_header.hpp"
-#include "alloctap/elf/find_unwind_tables.hpp"
+#include "alloctap/elf/find_row.hpp"
+#include "alloctap/elf/unwind_tables.hpp"
 #include "tests/unit/elf/unwind_bytes.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -26,7 +26,7 @@ LAYERS = [
     {"snapshot"},
     {"dump", "game"},
     {"config.hpp", "config_slips.hpp", "heaptrack_api.hpp",
-     "named_pools.hpp", "session.hpp", "session_annotations.hpp", "tracker.hpp",
+     "named_pools.hpp", "session.hpp", "tracker_session.hpp", "tracker.hpp",
      "tracker_report.hpp", "tracker_session.hpp", "tracker_snapshot.hpp", "alloctap.hpp",
      "implement.hpp"},
     {"testing"},

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/elf/register_file.hpp"
+#include "alloctap/elf/word_reader.hpp"
 
 namespace alloctap::testing {
 

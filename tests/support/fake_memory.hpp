@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "alloctap/meta/mapping_interval.hpp"
+#include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/snapshot/reach/block_index.hpp"
 
 namespace alloctap::testing {

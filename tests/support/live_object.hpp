@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "alloctap/testing/case_tags.hpp"
+#include "alloctap/testing/case_leaks.hpp"
 
 namespace alloctap::testing {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "alloctap/arch/function_code.hpp"
+#include "alloctap/arch/patch_refusal.hpp"
 #include "alloctap/arch/x86_64/displaced_code.hpp"
 #include "alloctap/arch/x86_64/relocated_code.hpp"
 #include "tests/support/full_instruction.hpp"

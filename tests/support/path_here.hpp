@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "alloctap/snapshot/tag_paths.hpp"
+#include "alloctap/snapshot/by_tag.hpp"
 #include "alloctap/tag/tag_scope.hpp"
 
 namespace alloctap::testing {

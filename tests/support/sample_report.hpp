@@ -12,9 +12,8 @@
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/impl/outputs.hpp"
-#include "alloctap/dump/report.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/testing/fake_symbolizer.hpp"
+#include "alloctap/testing/fakes.hpp"
 
 namespace alloctap::testing {
 

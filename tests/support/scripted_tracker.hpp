@@ -10,7 +10,7 @@
 #include "alloctap/impl/tracker.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
-#include "alloctap/testing/scripted_stack.hpp"
+#include "alloctap/testing/fakes.hpp"
 #include "tests/support/block_at.hpp"
 #include "tests/support/status_text.hpp"
 

@@ -14,7 +14,7 @@
 #include "alloctap/sample/poisson_by_bytes.hpp"
 #include "alloctap/sample/size_range.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/testing/scripted_stack.hpp"
+#include "alloctap/testing/fakes.hpp"
 #include "tests/support/block_at.hpp"
 #include "tests/support/child_process.hpp"
 

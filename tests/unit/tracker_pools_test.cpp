@@ -19,7 +19,7 @@
 #include "alloctap/sample/size_range.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/tag/scoped_tags.hpp"
-#include "alloctap/testing/scripted_stack.hpp"
+#include "alloctap/testing/fakes.hpp"
 #include "tests/support/block_at.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <zlib.h>
 
 #include <alloctap/dump/dump_writer.hpp>
-#include <alloctap/dump/gzip_stream.hpp>
+#include <alloctap/dump/export/gzip_stream.hpp>
 #include <alloctap/runtime/arena_array.hpp>
 #include <cstddef>
 #include <span>

@@ -8,7 +8,7 @@
 #include <alloctap/macros.hpp>
 #include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/memory_faults.hpp>
-#include <alloctap/os/trap_signals.hpp>
+#include <alloctap/os/patched_code.hpp>
 #include <alloctap/runtime/thread_state.hpp>
 #include <array>
 #include <atomic>

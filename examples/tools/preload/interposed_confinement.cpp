@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <alloctap/macros.hpp>
-#include <alloctap/os/confinement.hpp>
 #include <alloctap/os/linux/raw_system_call.hpp>
+#include <alloctap/os/thread.hpp>
 #include <cerrno>
 
 #include "confinement.hpp"

@@ -10,7 +10,7 @@
 #include <alloctap/os/clock.hpp>
 #include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/futex.hpp>
-#include <alloctap/os/worker_thread.hpp>
+#include <alloctap/os/thread.hpp>
 #include <alloctap/runtime/reentrancy_guard.hpp>
 #include <alloctap/runtime/thread_state.hpp>
 #include <atomic>

@@ -6,12 +6,10 @@
 /// instruction after them.
 #pragma once
 
-#include "alloctap/arch/function_code.hpp"
 #include "alloctap/arch/patch_refusal.hpp"
 
 #if defined(__x86_64__)
 #include "alloctap/arch/x86_64/entry_patch.hpp"
-#include "alloctap/arch/x86_64/thunk.hpp"
 namespace alloctap::arch {
 using x86_64::EntryPatch;
 using x86_64::is_binding_stub;
@@ -19,7 +17,6 @@ using x86_64::thunk_destination;
 }  // namespace alloctap::arch
 #elif defined(__aarch64__)
 #include "alloctap/arch/aarch64/entry_patch.hpp"
-#include "alloctap/arch/aarch64/thunk.hpp"
 namespace alloctap::arch {
 using aarch64::EntryPatch;
 using aarch64::is_binding_stub;

@@ -2,7 +2,7 @@
 #pragma once
 
 #if defined(__x86_64__)
-#include "alloctap/arch/x86_64/leaf_function.hpp"
+#include "alloctap/arch/x86_64/instruction.hpp"
 namespace alloctap::arch {
 using x86_64::leaf_function_bytes;
 }

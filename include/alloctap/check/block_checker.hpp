@@ -8,16 +8,13 @@
 #include <optional>
 #include <string_view>
 
-#include "alloctap/check/access_check.hpp"
 #include "alloctap/check/block_faults.hpp"
 #include "alloctap/check/block_layout.hpp"
 #include "alloctap/check/block_sweep.hpp"
-#include "alloctap/check/changed_pages.hpp"
 #include "alloctap/check/check_policy.hpp"
 #include "alloctap/check/checked_blocks.hpp"
-#include "alloctap/check/found_misuses.hpp"
 #include "alloctap/check/guarded_blocks.hpp"
-#include "alloctap/check/heap_end.hpp"
+#include "alloctap/check/misuse_log.hpp"
 #include "alloctap/check/quarantine_list.hpp"
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/os/memory_faults.hpp"

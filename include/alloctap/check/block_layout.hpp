@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "alloctap/check/byte_pattern.hpp"
 #include "alloctap/check/check_settings.hpp"
 #include "alloctap/check/checked_block.hpp"
+#include "alloctap/check/misuse.hpp"
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/os/memory_protection.hpp"
 #include "alloctap/runtime/touched_memory.hpp"

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/check/block_pool.hpp"
 #include "alloctap/check/checked_block.hpp"
 #include "alloctap/runtime/shadow_memory.hpp"
 

@@ -145,4 +145,57 @@ using Level5 = Checks<FillOnAllocate<>, FillOnFree<>>;
 using Level10 = Checks<KindMismatch, PointerVerification, FrontGuard<32>, RearGuard<32>,
                        FillOnFree<>, Quarantine<100>>;
 
+// Finds out-of-bounds accesses and use after free with guard pages.
+
+/// Guard pages as in Electric Fence, or as in GWP-ASan if `kOneIn` is large. One in `kOneIn` blocks
+/// ends at an inaccessible page, or as near as the block's alignment permits. `kEdge` can make the
+/// block begin behind an inaccessible page instead. After the free, the block's pages stay
+/// inaccessible for some time. An invalid access faults at once and is reported with the stacks of
+/// access, allocation and free. Then the previous fault handler runs, or the fault ends the
+/// process.
+///
+/// Each block beside a guard page costs at least one page and two system calls. Use a `kOneIn` of 1
+/// for tests, 1000 in production. If `kOneIn` is above 1, `GuardBudget` skips blocks while the
+/// program allocates too fast. The pool has room for 131,072 live blocks if `kOneIn` is 1,
+/// otherwise for 1024. Linux before 6.13 has no lightweight guard pages (MADV_GUARD_INSTALL); with
+/// such a kernel, the pool uses at most half of vm.max_map_count mappings. Blocks for which the
+/// pool has no room go to the allocator and are counted in reports.
+///
+/// An access that skips the guard pages may hit another block undetected. If the kernel makes the
+/// invalid access, as in read(2), the system call fails with EFAULT and no fault is reported. On
+/// Linux, a fault handler installed later replaces alloctap's (`os/memory_faults.hpp`).
+template <std::uint32_t kOneIn = 1, PageEdge kEdge = PageEdge::kRight>
+struct GuardPages {
+  static_assert(kOneIn > 0, "1 means each block; leave the check out for none");
+  static constexpr CheckNeeds needs{.owns_every_free = true, .uses_guard_pages = true};
+  static constexpr void apply(CheckSettings& settings) noexcept {
+    settings.guard_pages = kOneIn;
+    settings.guard_edge = kEdge;
+  }
+};
+
+static_assert(Check<GuardPages<>>);
+
+// Checks the arguments of string and memory functions.
+
+/// Checks calls of memcpy, strlen, printf and related functions, including wide and fortified
+/// forms. A range that touches a block must lie within that block, which must be live. Source and
+/// destination must not overlap if the C standard forbids overlap. A fault is reported before the
+/// call, which then runs unchanged. Memory outside blocks and inlined calls are not checked.
+///
+/// If the program interposes malloc, the source file with the interposition needs
+/// `ALLOCTAP_DEFINE_INTERPOSED_STRINGS(Tracker)` (hook/interposed_strings.hpp). On Windows, calls
+/// through the modules' import tables are checked until the tracker stops
+/// (hook/windows/string_slots.hpp). Not checked: calls into a statically linked C library, such as
+/// GCC's printf in C++, and the arguments of a wchar_t format.
+struct StringChecks {
+  static constexpr CheckNeeds needs{.owns_every_free = true};
+  static constexpr void apply(CheckSettings& settings) noexcept {
+    settings.blocks = true;
+    settings.strings = true;
+  }
+};
+
+static_assert(Check<StringChecks>);
+
 }  // namespace alloctap

@@ -1,4 +1,4 @@
-/// Names of fault kinds in files and options.
+/// Names of fault kinds and of allocation calls in reports, files and options.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,11 @@
 #include <string_view>
 
 #include "alloctap/check/misuse.hpp"
+#include "alloctap/event/allocation_event.hpp"
 
 namespace alloctap {
+
+// Names of fault kinds in files and options.
 
 /// Returns the name of `kind` in recordings, suppressions and options, in lower case with '_'.
 [[nodiscard]] constexpr std::string_view key_of(MisuseKind kind) noexcept {
@@ -51,6 +54,52 @@ namespace alloctap {
     if (key_of(kind) == key) return kind;
   }
   return std::nullopt;
+}
+
+// Names of allocation and deallocation calls in reports.
+
+[[nodiscard]] constexpr std::string_view name_of(AllocationKind kind) noexcept {
+  switch (kind) {
+    case AllocationKind::kMalloc:
+      return "malloc";
+    case AllocationKind::kAlignedAlloc:
+      return "aligned_alloc";
+    case AllocationKind::kNew:
+      return "new";
+    case AllocationKind::kNewArray:
+      return "new[]";
+    case AllocationKind::kAlignedNew:
+      return "aligned new";
+    case AllocationKind::kAlignedNewArray:
+      return "aligned new[]";
+    case AllocationKind::kAlignedMalloc:
+      return "_aligned_malloc";
+    case AllocationKind::kCustom:
+      return "an allocator of its own";
+  }
+  return "?";
+}
+
+[[nodiscard]] constexpr std::string_view name_of(DeallocationKind kind) noexcept {
+  switch (kind) {
+    case DeallocationKind::kFree:
+      return "free";
+    case DeallocationKind::kRealloc:
+      return "realloc";
+    case DeallocationKind::kDelete:
+      return "delete";
+    case DeallocationKind::kDeleteArray:
+      return "delete[]";
+    case DeallocationKind::kAlignedDelete:
+      return "aligned delete";
+    case DeallocationKind::kAlignedDeleteArray:
+      return "aligned delete[]";
+    case DeallocationKind::kAlignedFree:
+      return "_aligned_free";
+    case DeallocationKind::kCustom:
+      return "an allocator of its own";
+  }
+  return "?";
 }
 
 }  // namespace alloctap

@@ -1,4 +1,4 @@
-/// A log of distinct faults with their counts.
+/// A log of distinct faults with their counts, and the new faults of one call.
 #pragma once
 
 #include <array>
@@ -13,6 +13,8 @@
 #include "alloctap/runtime/futex_lock.hpp"
 
 namespace alloctap {
+
+// A log of distinct faults with their counts.
 
 /// A fault and its count. Faults are equal if kind and stacks (detection, allocation, free) are
 /// equal.
@@ -72,6 +74,27 @@ class MisuseLog {
   std::size_t size_ = 0;
   std::uint64_t found_ = 0;
   std::uint64_t left_out_ = 0;
+};
+
+// The new faults that one call found.
+
+/// Up to `kMaxKept` faults, which the `MisuseLog` owns. Drops the rest, which only sweeps find.
+class FoundMisuses {
+ public:
+  static constexpr std::size_t kMaxKept = 8;
+
+  /// Adds `misuse` unless it is null or the list is full.
+  void add(const Misuse* misuse) noexcept {
+    if (misuse != nullptr && size_ < kMaxKept) misuses_[size_++] = misuse;
+  }
+
+  [[nodiscard]] const Misuse* const* begin() const noexcept { return misuses_.data(); }
+  [[nodiscard]] const Misuse* const* end() const noexcept { return misuses_.data() + size_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  std::array<const Misuse*, kMaxKept> misuses_{};
+  std::size_t size_ = 0;
 };
 
 }  // namespace alloctap

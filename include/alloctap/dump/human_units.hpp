@@ -1,4 +1,4 @@
-/// Human-readable numbers: thousands separators, binary units, durations, percentages.
+/// Numbers with separators, units and percentages, and checks with values, as short text.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,8 @@
 #include "alloctap/macros.hpp"
 
 namespace alloctap {
+
+// Human-readable numbers: thousands separators, binary units, durations, percentages.
 
 /// String in a buffer of 40 characters. Longer text is cut.
 class ShortText {
@@ -118,6 +120,21 @@ class ShortText {
       whole == 0 ? 0 : static_cast<long double>(part) / static_cast<long double>(whole);
   ShortText text = one_decimal(ratio * 100);
   text.append(" %");
+  return text;
+}
+
+// An enabled misuse check as text, in the syntax that `parse_check_options` reads.
+
+/// Returns "name=value", or "name" if `value` is 0, followed by `end`. Example: "rear_guard=32".
+[[nodiscard]] inline ShortText check_text(std::string_view name, std::uint64_t value,
+                                          std::string_view end = {}) noexcept {
+  ShortText text;
+  text.append(name);
+  if (value > 0) {
+    text.append('=');
+    text.append(value);
+  }
+  text.append(end);
   return text;
 }
 

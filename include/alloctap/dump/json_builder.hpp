@@ -10,8 +10,7 @@
 #include <string_view>
 
 #include "alloctap/dump/dump_writer.hpp"
-#include "alloctap/dump/json_text.hpp"
-#include "alloctap/runtime/cut_text.hpp"
+#include "alloctap/runtime/text_bytes.hpp"
 
 namespace alloctap {
 

@@ -1,21 +1,149 @@
-/// Symbolized stack frames that remain valid when the report has ended.
+/// Symbolized frames of a report's stacks, labels of their owners, and named copies of stacks.
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 
-#include "alloctap/dump/frame_list.hpp"
-#include "alloctap/dump/report.hpp"
+#include "alloctap/check/misuse.hpp"
+#include "alloctap/check/misuse_log.hpp"
+#include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/human_units.hpp"
+#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/runtime/text_set.hpp"
+#include "alloctap/runtime/text_pool.hpp"
+#include "alloctap/snapshot/by_tag.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/status.hpp"
+#include "alloctap/symbol/module_table.hpp"
 
 namespace alloctap {
+
+// The stacks that misuses in a snapshot refer to.
+
+/// Calls `visit(StackId)` for each stack that a misuse of `snapshot` refers to.
+template <class Visit>
+void for_each_misuse_stack(const Snapshot& snapshot, Visit&& visit) {
+  for (const CountedMisuse& counted : snapshot.misuses) for_each_stack(counted.first, visit);
+}
+
+// The distinct frames of a snapshot's stacks, numbered and symbolized.
+
+/// The distinct frames of a report's stacks, by ascending address. Frames of unloaded modules come
+/// last, grouped by module, because several unloaded modules may have used one address range. Uses
+/// arena memory. The report must outlive this object.
+class FrameList {
+ public:
+  /// Collects the frames of all stacks of the report.
+  explicit FrameList(const Report& report) noexcept : report_(report) {
+    for (const StackSummary& stack : report.snapshot.stacks) add(stack.stack);
+    for (const MappingSummary& mapping : report.snapshot.mappings) add(mapping.stack);
+    for (const PeakStackSummary& held : report.snapshot.peak.stacks) add(held.stack);
+    for_each_misuse_stack(report.snapshot, [this](StackId stack) { add(stack); });
+    for (const PoolStackSummary& held : report.snapshot.pools.stacks) add(held.stack);
+    for_each_stack(report.snapshot.frames, [this](StackId stack) { add(stack); });
+    finish();
+  }
+
+  /// Collects the frames of `stacks`.
+  FrameList(const Report& report, std::span<const StackId> stacks) noexcept : report_(report) {
+    for (const StackId stack : stacks) add(stack);
+    finish();
+  }
+
+  /// Returns false if out of memory.
+  [[nodiscard]] bool complete() const noexcept { return complete_; }
+
+  /// Returns the number of `frame`, a return address in `stack`. The list must contain the frame.
+  [[nodiscard]] std::size_t index_of(StackId stack, std::uintptr_t frame) const noexcept {
+    return static_cast<std::size_t>(
+        std::lower_bound(frames_.begin(), frames_.end(), identify(stack, frame)) - frames_.begin());
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return frames_.size(); }
+
+  /// Returns the return address of frame number `index`.
+  [[nodiscard]] std::uintptr_t return_address(std::size_t index) const noexcept {
+    return frames_[index].address;
+  }
+
+  /// Returns the address and module of the call with number `index`.
+  [[nodiscard]] const CodeAddress& place(std::size_t index) const noexcept {
+    return places_[index];
+  }
+
+  /// Returns the functions at the address of call number `index`: inlined functions, innermost
+  /// first, then the function that contains them. Empty if unknown. Symbolized in the constructor.
+  [[nodiscard]] std::span<const SourceFrame> source(std::size_t index) const noexcept {
+    return symbols_.of(index);
+  }
+
+ private:
+  /// A return address. If an unloaded module contained it, `unloaded` is the module's index plus 1.
+  /// Otherwise `unloaded` is 0.
+  struct Frame {
+    std::size_t unloaded = 0;
+    std::uintptr_t address = 0;
+    friend auto operator<=>(const Frame&, const Frame&) noexcept = default;
+  };
+
+  [[nodiscard]] Frame identify(StackId stack, std::uintptr_t frame) const noexcept {
+    const Module* unloaded = report_.modules.find_unloaded(call_address(frame), stack);
+    return {unloaded == nullptr ? 0 : report_.modules.index_of(*unloaded) + 1, frame};
+  }
+
+  /// Adds the frames of `stack`. To bound memory, removes duplicates whenever the list has doubled.
+  void add(StackId stack) noexcept {
+    for (const std::uintptr_t frame : report_.snapshot.table->frames(stack)) {
+      complete_ = frames_.push_back(identify(stack, frame)) && complete_;
+    }
+    if (frames_.size() < next_cleaning_) return;
+    make_unique();
+    next_cleaning_ = std::max(kFirstCleaning, frames_.size() * 2);
+  }
+
+  void make_unique() noexcept {
+    std::sort(frames_.begin(), frames_.end());
+    const auto* end = std::unique(frames_.begin(), frames_.end());
+    static_cast<void>(frames_.resize(static_cast<std::size_t>(end - frames_.begin())));
+  }
+
+  void finish() noexcept {
+    make_unique();
+    complete_ = complete_ && places_.resize(frames_.size());
+    if (!complete_) return;
+    for (std::size_t i = 0; i < frames_.size(); ++i) {
+      const std::uintptr_t address = call_address(frames_[i].address);
+      const std::size_t unloaded = frames_[i].unloaded;
+      places_[i] = {address, unloaded == 0 ? report_.modules.find(address)
+                                           : &report_.modules.modules()[unloaded - 1]};
+    }
+    name_places();
+  }
+
+  /// Symbolizes all calls. Calls in one module are adjacent, as `Symbolizer` requires.
+  void name_places() noexcept {
+    if (report_.symbolize == nullptr || !symbols_.expect(places_.size())) return;
+    report_.symbolize({places_.data(), places_.size()}, symbols_);
+  }
+
+  static constexpr std::size_t kFirstCleaning = 65536;
+
+  const Report& report_;
+  ArenaArray<Frame> frames_;
+  ArenaArray<CodeAddress> places_;
+  Symbols symbols_;
+  std::size_t next_cleaning_ = kFirstCleaning;
+  bool complete_ = true;
+};
+
+// Symbolized stack frames that remain valid when the report has ended.
 
 /// A function on a stack, and the source line and address of its pending call.
 struct NamedFrame {
@@ -117,6 +245,104 @@ class NamedStacks {
   ArenaArray<Range> stacks_;
   ArenaArray<NamedFrame> frames_;
   TextSet texts_;
+};
+
+// Labels of the tags and threads that own stacks.
+
+/// Returns "worker (4712)" for a thread, or "4712" if it has no name, for example after its end.
+[[nodiscard]] inline ShortText thread_label(const ThreadSummary& thread) noexcept {
+  ShortText label;
+  if (!thread.name().empty()) {
+    label.append(thread.name());
+    label.append(" (");
+  }
+  label.append(static_cast<std::uint64_t>(thread.thread_id));
+  if (!thread.name().empty()) label.append(')');
+  return label;
+}
+
+/// Tag and thread labels for the stacks of a snapshot, which must outlive them. Uses arena memory.
+class OwnerLabels {
+ public:
+  explicit OwnerLabels(const Snapshot& snapshot) noexcept
+      : snapshot_(snapshot), tags_(snapshot.tags), complete_(tags_.complete()) {
+    for (std::size_t i = 0; i < snapshot.threads.size(); ++i) {
+      const ThreadSummary& thread = snapshot.threads[i];
+      if (thread.holding && thread.number != kNoThread) add(thread, i);
+    }
+  }
+
+  /// Returns false if out of memory.
+  [[nodiscard]] bool complete() const noexcept { return complete_; }
+
+  /// Returns the full path of the stack's tag; empty if the stack has no tag.
+  [[nodiscard]] std::string_view tag(StackId stack) const noexcept {
+    return tags_.of(snapshot_.table->owner(stack).tag);
+  }
+
+  /// Returns the label of the stack's thread; empty if the thread was not recorded.
+  [[nodiscard]] std::string_view thread(StackId stack) const noexcept {
+    const Thread* thread = find_thread(stack);
+    return thread == nullptr ? std::string_view() : thread->label;
+  }
+
+  /// Returns the index of the stack's thread in the snapshot's threads; nullopt if not recorded.
+  [[nodiscard]] std::optional<std::uint64_t> thread_index(StackId stack) const noexcept {
+    const Thread* thread = find_thread(stack);
+    return thread == nullptr ? std::optional<std::uint64_t>() : thread->index;
+  }
+
+  [[nodiscard]] const TagPaths& tags() const noexcept { return tags_; }
+
+ private:
+  struct Thread {
+    std::string_view label;
+    std::uint64_t index = 0;
+  };
+
+  [[nodiscard]] const Thread* find_thread(StackId stack) const noexcept {
+    const ThreadNumber number = snapshot_.table->owner(stack).thread;
+    const bool is_known = number < threads_.size() && !threads_[number].label.empty();
+    return is_known ? &threads_[number] : nullptr;
+  }
+
+  void add(const ThreadSummary& thread, std::uint64_t index) noexcept {
+    const bool has_place =
+        thread.number < threads_.size() || threads_.resize(std::size_t{thread.number} + 1);
+    complete_ = complete_ && has_place;
+    if (!has_place) return;
+    const std::string_view label = texts_.keep(thread_label(thread));
+    threads_[thread.number] = {label, index};
+    complete_ = complete_ && !label.empty();
+  }
+
+  const Snapshot& snapshot_;
+  TagPaths tags_;
+  TextPool texts_;
+  /// Indexed by thread number.
+  ArenaArray<Thread> threads_;
+  bool complete_;
+};
+
+// A module's build-id as hexadecimal text.
+
+/// A build-id as hexadecimal digits, as `readelf -n` shows it. Empty if the module has no id.
+class BuildIdText {
+ public:
+  explicit BuildIdText(const Module& module) noexcept : size_(2 * module.build_id_bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    for (std::size_t i = 0; i < module.build_id_bytes; ++i) {
+      const auto byte = std::to_integer<unsigned>(module.build_id[i]);
+      digits_[2 * i] = kDigits[byte >> 4];
+      digits_[2 * i + 1] = kDigits[byte & 15];
+    }
+  }
+
+  [[nodiscard]] std::string_view view() const noexcept { return {digits_, size_}; }
+
+ private:
+  char digits_[2 * sizeof Module::build_id];
+  std::size_t size_;
 };
 
 }  // namespace alloctap

@@ -1,30 +1,208 @@
-/// A report read from a recording.
+/// A report read from a recording, with its stacks, symbols and modules.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
-#include "alloctap/dump/record_events.hpp"
-#include "alloctap/dump/record_fields.hpp"
-#include "alloctap/dump/record_misuses.hpp"
-#include "alloctap/dump/record_numbers.hpp"
-#include "alloctap/dump/record_reader.hpp"
-#include "alloctap/dump/report.hpp"
-#include "alloctap/dump/saved_game_frames.hpp"
-#include "alloctap/dump/saved_modules.hpp"
-#include "alloctap/dump/saved_owners.hpp"
-#include "alloctap/dump/saved_pools.hpp"
-#include "alloctap/dump/saved_stacks.hpp"
-#include "alloctap/dump/saved_symbols.hpp"
+#include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/recording/record_events.hpp"
+#include "alloctap/dump/recording/record_format.hpp"
+#include "alloctap/dump/recording/record_tables.hpp"
+#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/stack/stack_table.hpp"
 #include "alloctap/status.hpp"
+#include "alloctap/symbol/module_table.hpp"
+#include "alloctap/symbol/symbolizer.hpp"
 
 namespace alloctap {
+
+// Stacks read from a recording.
+
+/// Stacks with new ids, in the order of their recorded ids. Not thread-safe.
+class SavedStacks {
+ public:
+  /// Adds the stack with the recorded id `before`. Returns false without adding anything unless ids
+  /// ascend. If an earlier stack has equal owner and addresses, the two stacks ran through
+  /// different modules. Lookup by frames then no longer finds the earlier stack.
+  [[nodiscard]] bool add(std::uint64_t before, std::span<const std::uintptr_t> calls,
+                         const StackOwner& owner) {
+    if (!renamed_.empty() && renamed_.back().before >= before) return false;
+    const StackId known = table_->find(hash_frames(calls).owned_by(owner));
+    if (known != kNoStackId) table_->retire(known);
+    complete_ = renamed_.push_back({before, table_->intern(calls, owner)}) && complete_;
+    return true;
+  }
+
+  /// Returns the new id of the stack with the recorded id `before`; nullopt if unknown. Ids of
+  /// stacks without frames are constants and stay unchanged.
+  [[nodiscard]] std::optional<StackId> find(std::uint64_t before) const noexcept {
+    if (before == kUnknownStack || before == kStackNotTaken) return static_cast<StackId>(before);
+    const Renamed* found = first_from(before);
+    if (found == renamed_.end() || found->before != before) return std::nullopt;
+    return found->now;
+  }
+
+  /// Returns the new id of the first stack whose recorded id is `before` or greater.
+  [[nodiscard]] StackId id_from(std::uint64_t before) const noexcept {
+    const Renamed* found = first_from(before);
+    return found == renamed_.end() ? table_->end_id() : found->now;
+  }
+
+  [[nodiscard]] const StackTable& table() const noexcept { return *table_; }
+
+  /// Returns false if out of memory.
+  [[nodiscard]] bool complete() const noexcept { return complete_; }
+
+ private:
+  struct Renamed {
+    std::uint64_t before = 0;
+    StackId now = kNoStackId;
+  };
+
+  [[nodiscard]] const Renamed* first_from(std::uint64_t before) const noexcept {
+    return std::lower_bound(renamed_.begin(), renamed_.end(), before,
+                            [](const Renamed& one, std::uint64_t id) { return one.before < id; });
+  }
+
+  std::unique_ptr<StackTable> table_ = std::make_unique<StackTable>();
+  /// Sorted by recorded id.
+  ArenaArray<Renamed> renamed_;
+  bool complete_ = true;
+};
+
+// Symbols read from a recording.
+
+/// Return addresses and the functions at them. Strings belong to the caller and must outlive this
+/// object. Uses arena memory. Not thread-safe.
+class SavedSymbols {
+ public:
+  /// Adds a return address. If an unloaded module contained it, `unloaded` is the module's number
+  /// plus 1, otherwise 0. Returns false if out of memory.
+  [[nodiscard]] bool add_frame(std::uint64_t address, std::uint64_t unloaded) noexcept {
+    return frames_.push_back({.unloaded = unloaded, .address = address});
+  }
+
+  /// Adds the next outer function of a frame. Returns false without adding anything if the frame is
+  /// unknown, its functions are not adjacent, or memory ran out.
+  [[nodiscard]] bool add_function(std::uint64_t frame, const SourceFrame& source) noexcept {
+    if (frame >= frames_.size()) return false;
+    Frame& at = frames_[frame];
+    if (at.functions == 0) at.first = functions_.size();
+    if (at.first + at.functions != functions_.size() || !functions_.push_back(source)) return false;
+    ++at.functions;
+    return true;
+  }
+
+  [[nodiscard]] std::size_t frames() const noexcept { return frames_.size(); }
+  [[nodiscard]] std::uintptr_t address(std::size_t frame) const noexcept {
+    return frames_[frame].address;
+  }
+
+  /// Sorts the frames. Call it after the last `add_frame`. Returns false if out of memory.
+  [[nodiscard]] bool finish() noexcept {
+    for (const Frame& frame : frames_) {
+      if (!sorted_.push_back(frame)) return false;
+    }
+    std::sort(sorted_.begin(), sorted_.end(), &is_less);
+    return true;
+  }
+
+  /// Makes `symbolize` use this object. `modules` must contain the modules of symbolized addresses.
+  void use(const ModuleTable& modules) noexcept {
+    modules_ = &modules;
+    current_ = this;
+  }
+
+  /// Adds the recorded functions of each address in `places`; see `Symbolizer`.
+  static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      for (const SourceFrame& function : current_->functions_at(places[i])) {
+        symbols.add(i, function);
+      }
+    }
+  }
+
+ private:
+  struct Frame {
+    std::uint64_t unloaded = 0;
+    std::uint64_t address = 0;
+    std::size_t first = 0;
+    std::size_t functions = 0;
+  };
+
+  static bool is_less(const Frame& one, const Frame& other) noexcept {
+    return std::tie(one.unloaded, one.address) < std::tie(other.unloaded, other.address);
+  }
+
+  [[nodiscard]] std::span<const SourceFrame> functions_at(const CodeAddress& place) const noexcept {
+    const bool unloaded = place.module != nullptr && place.module->is_unloaded();
+    const Frame sought{.unloaded = unloaded ? modules_->index_of(*place.module) + 1 : 0,
+                       .address = place.address + 1};
+    const Frame* found = std::lower_bound(sorted_.begin(), sorted_.end(), sought, &is_less);
+    if (found == sorted_.end() || is_less(sought, *found)) return {};
+    return {functions_.data() + found->first, found->functions};
+  }
+
+  ArenaArray<Frame> frames_;
+  ArenaArray<SourceFrame> functions_;
+  /// The frames, sorted by unloaded module and address.
+  ArenaArray<Frame> sorted_;
+  const ModuleTable* modules_ = nullptr;
+  static inline const SavedSymbols* current_ = nullptr;
+};
+
+// Modules read from a recording.
+
+/// Modules in the order of the recording. Uses arena memory; not thread-safe.
+class SavedModules {
+ public:
+  /// Adds the module of a row. Returns false if out of memory.
+  [[nodiscard]] bool add(const RecordReader& row) {
+    Module module{.start = row.number("start"),
+                  .end = row.number("end"),
+                  .bias = row.number("bias"),
+                  .path = row.text("path"),
+                  .has_code = true,
+                  .unloaded_before = static_cast<StackId>(row.number("unloaded_before"))};
+    if (module.path.empty()) module.path = "?";
+    for (const char byte : row.text("build_id").substr(0, sizeof module.build_id)) {
+      module.build_id[module.build_id_bytes++] = static_cast<std::byte>(byte);
+    }
+    return read_.push_back(module);
+  }
+
+  /// Returns whether the module in row `number - 1` was unloaded; false if no such row exists.
+  [[nodiscard]] bool is_unloaded(std::uint64_t number) const noexcept {
+    return number > 0 && number <= read_.size() && read_[number - 1].is_unloaded();
+  }
+
+  /// Builds the module table. Call it after all stacks were read. Returns false if out of memory.
+  [[nodiscard]] bool finish(const SavedStacks& stacks) {
+    for (Module module : read_) {
+      if (module.is_unloaded()) module.unloaded_before = stacks.id_from(module.unloaded_before);
+      const bool added =
+          module.is_unloaded() ? table_.add_unloaded(module) : table_.add_loaded(module);
+      if (!added) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] const ModuleTable& table() const noexcept { return table_; }
+
+ private:
+  ArenaArray<Module> read_;
+  ModuleTable table_;
+};
+
+// A report read from a recording.
 
 /// Everything that `RecordDump` wrote, as input for any dump policy. Stacks have new ids, in the
 /// order of their recorded ids. Control plane; not thread-safe. Only one `SavedReport` may be in

@@ -1,30 +1,192 @@
-/// Writer of the text report.
+/// Writer of the text report, with its leaks and suppression rules.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/dumps.hpp"
-#include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/human_units.hpp"
-#include "alloctap/dump/printable_text.hpp"
-#include "alloctap/dump/text_frames.hpp"
-#include "alloctap/dump/text_leaks.hpp"
+#include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/dump/text_parts.hpp"
-#include "alloctap/dump/text_peak.hpp"
-#include "alloctap/dump/text_rules.hpp"
 #include "alloctap/dump/text_sections.hpp"
-#include "alloctap/dump/wrapped_text.hpp"
 #include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/snapshot/leaks.hpp"
+#include "alloctap/snapshot/reach/reachability.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/snapshot/sorted_misuses.hpp"
+#include "alloctap/snapshot/suppressions.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/version.hpp"
 
 namespace alloctap {
+
+// Leaks in the text report.
+
+/// Selects the blocks of a stack that a list shows.
+enum class ListedBlocks : std::uint8_t { kLive, kDefinite, kIndirect };
+
+/// The number of listed blocks, and their bytes.
+struct ListedSum {
+  std::uint64_t allocations = 0;
+  std::uint64_t bytes = 0;
+};
+
+[[nodiscard]] constexpr ListedSum count_blocks(const StackSummary& stack,
+                                               ListedBlocks listed) noexcept {
+  const UnreachableSum& lost = stack.unreachable;
+  switch (listed) {
+    case ListedBlocks::kDefinite:
+      return {lost.definite_allocations, lost.definite_bytes};
+    case ListedBlocks::kIndirect:
+      return {lost.indirect_allocations, lost.indirect_bytes};
+    case ListedBlocks::kLive:
+      break;
+  }
+  return {stack.live_allocations, stack.live_bytes};
+}
+
+/// Appends `stacks` that have `listed` blocks, most bytes first. Returns false if out of memory.
+[[nodiscard]] inline bool list_stacks(const ArenaArray<const StackSummary*>& stacks,
+                                      ListedBlocks listed, ArenaArray<const StackSummary*>& list) {
+  for (const StackSummary* stack : stacks) {
+    if (count_blocks(*stack, listed).allocations > 0 && !list.push_back(stack)) return false;
+  }
+  std::sort(list.begin(), list.end(), [listed](const StackSummary* a, const StackSummary* b) {
+    const std::uint64_t a_bytes = count_blocks(*a, listed).bytes;
+    const std::uint64_t b_bytes = count_blocks(*b, listed).bytes;
+    return a_bytes != b_bytes ? a_bytes > b_bytes : a->stack < b->stack;
+  });
+  return true;
+}
+
+/// Writes the results and blind spots of the reachability scan. Writes nothing without a scan.
+inline void write_scan(const ScanSummary& scan, const Leaks& leaks, DumpWriter& out) {
+  if (!scan.done) return;
+  const auto write_sum = [&](std::string_view how, const LiveSum& sum) {
+    out << how << human_bytes(sum.live_bytes) << " in " << with_commas(sum.live_allocations)
+        << " block" << plural(sum.live_allocations);
+  };
+  write_sum("           of it out of reach: definitely ", leaks.definite);
+  write_sum(", indirectly ", leaks.indirect);
+  constexpr std::int64_t kMicrosecond = 1000;
+  out << "\n           scanned in "
+      << with_commas(static_cast<std::uint64_t>(scan.scan_ns / kMicrosecond))
+      << " us, threads stopped for "
+      << with_commas(static_cast<std::uint64_t>(scan.stopped_ns / kMicrosecond)) << " us\n";
+  if (scan.unseen_threads > 0) {
+    out << "           " << with_commas(scan.unseen_threads) << " thread"
+        << plural(scan.unseen_threads)
+        << " could not be stopped: what only their registers hold counts as leaked\n";
+  }
+  if (scan.unread_bytes > 0) {
+    out << "           " << human_bytes(scan.unread_bytes)
+        << " could not be read: what only they point at counts as leaked\n";
+  }
+}
+
+/// Writes "Leaked     1.2 KiB in 3 blocks of 2 stacks; suppressed 40 KiB in 10 blocks".
+inline void write_leak_totals(const Leaks& leaks, DumpWriter& out) {
+  const LiveSum& leaked = leaks.leaked;
+  out << "Leaked     ";
+  if (leaked.stacks == 0) {
+    out << "nothing";
+  } else {
+    out << human_bytes(leaked.live_bytes) << " in " << with_commas(leaked.live_allocations)
+        << " block" << plural(leaked.live_allocations) << " of " << with_commas(leaked.stacks)
+        << " stack" << plural(leaked.stacks);
+  }
+  out << "; suppressed " << human_bytes(leaks.suppressed.live_bytes) << " in "
+      << with_commas(leaks.suppressed.live_allocations) << " block"
+      << plural(leaks.suppressed.live_allocations) << "\n";
+}
+
+// Suppression rules in the text report.
+
+/// Writes what a rule matched: blocks and bytes of leaks, or distinct misuses and occurrences.
+inline void write_matched(const LiveSum& sum, DumpWriter& out) {
+  out << with_commas(sum.live_allocations) << "  " << human_bytes(sum.live_bytes);
+}
+inline void write_matched(const MisuseSum& sum, DumpWriter& out) {
+  out << with_commas(sum.ways) << "  " << with_commas(sum.times);
+}
+[[nodiscard]] constexpr bool has_matched(const LiveSum& sum) noexcept { return sum.stacks > 0; }
+[[nodiscard]] constexpr bool has_matched(const MisuseSum& sum) noexcept { return sum.ways > 0; }
+
+/// Writer of lists of rules. `sums[i]` is the sum of the leaks or misuses that `rules[i]` matched.
+template <class Sum>
+class TextRules {
+ public:
+  TextRules(std::span<const SuppressionRule> rules, const ArenaArray<Sum>& sums,
+            DumpWriter& out) noexcept
+      : rules_(rules), sums_(sums), out_(out) {}
+
+  /// Writes the allow-list rules (if `only`) or suppressions that matched, under `title`.
+  void write_matching(std::string_view title, bool only) {
+    bool first = true;
+    for (std::size_t i = 0; i < rules_.size(); ++i) {
+      if (rules_[i].only != only || !has_matched(sums_[i])) continue;
+      if (first) out_ << "\n" << title << "\n";
+      first = false;
+      out_ << "  ";
+      write_matched(sums_[i], out_);
+      out_ << "  ";
+      write_rule(rules_[i]);
+    }
+  }
+
+  [[nodiscard]] bool has_idle() const noexcept {
+    return !std::all_of(sums_.begin(), sums_.end(),
+                        [](const Sum& sum) { return has_matched(sum); });
+  }
+
+  /// Writes the rules that matched nothing and so can be deleted.
+  void write_idle() {
+    for (std::size_t i = 0; i < rules_.size(); ++i) {
+      if (has_matched(sums_[i])) continue;
+      out_ << "  ";
+      write_rule(rules_[i]);
+    }
+  }
+
+ private:
+  void write_rule(const SuppressionRule& rule) {
+    out_ << (rule.only ? SuppressionRule::kOnly : std::string_view()) << rule.subject << ':'
+         << PrintableText(rule.pattern) << "   " << PrintableText(rule.source) << ':' << rule.line
+         << "\n";
+  }
+
+  std::span<const SuppressionRule> rules_;
+  const ArenaArray<Sum>& sums_;
+  DumpWriter& out_;
+};
+
+/// Writes what rules suppressed, what allow-list rules let through, and rules that matched nothing.
+/// If leaks were not requested, `leaks` is nullptr and leak rules are left out.
+inline void write_rules(const Suppressions& suppressions, const Leaks* leaks,
+                        const SortedMisuses& misuses, DumpWriter& out) {
+  const ArenaArray<LiveSum> none;
+  TextRules of_leaks(
+      leaks == nullptr ? std::span<const SuppressionRule>() : suppressions.leak_rules(),
+      leaks == nullptr ? none : leaks->rules, out);
+  TextRules of_misuses(suppressions.misuse_rules(), misuses.rules, out);
+  of_leaks.write_matching("Suppressed, by rule (blocks, bytes)", false);
+  of_leaks.write_matching("Let through, by rule (blocks, bytes)", true);
+  of_misuses.write_matching("Misuse suppressed, by rule (ways, times)", false);
+  of_misuses.write_matching("Misuse let through, by rule (ways, times)", true);
+  if (!of_leaks.has_idle() && !of_misuses.has_idle()) return;
+  out << "\nRules that matched nothing\n";
+  of_leaks.write_idle();
+  of_misuses.write_idle();
+}
+
+// Writer of the text report.
 
 /// Writer of the report that a `TextDump` describes. The base class is a copy of the options.
 class TextDumpWriter : public TextDump {

@@ -1,4 +1,4 @@
-/// An interpreter of call frame instructions, which computes the rows of one function's FDE.
+/// A decoder and an interpreter of call frame instructions, which compute the rows of an FDE.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,232 @@
 #include <type_traits>
 
 #include "alloctap/elf/call_frame.hpp"
-#include "alloctap/elf/call_frame_decoder.hpp"
-#include "alloctap/elf/eh_frame_header.hpp"
+#include "alloctap/elf/unwind_tables.hpp"
 
 namespace alloctap::elf {
+
+// Call frame instructions and their encodings (DWARF 5, 6.4.2 and 7.24; GNU and AArch64 extensions
+// as in binutils' dwarf2.def).
+
+/// A decoded instruction. Opcodes that differ only in width or sign of operands have one `Action`.
+struct CallFrameOperation {
+  enum class Action : std::uint8_t {
+    kUnknown,
+    kNothing,
+    /// Adds `value` to the location.
+    kAdvance,
+    /// Sets the location to `value`.
+    kSetLocation,
+    /// Sets the CFA to `register_number` + `value`.
+    kSetCfa,
+    kSetCfaRegister,
+    kSetCfaOffset,
+    kSetCfaExpression,
+    /// Sets the rule of `register_number` to `rule_kind` with `value`.
+    kSetRule,
+    /// Resets the rule of `register_number` to the rule that the CIE's instructions set.
+    kRestoreRule,
+    kRememberRow,
+    kRestoreRow,
+    kToggleSignature,
+  };
+
+  Action action = Action::kUnknown;
+  RegisterRule::Kind rule_kind = RegisterRule::Kind::kUnspecified;
+  /// The length of the expression, if any.
+  std::uint32_t expression_bytes = 0;
+  std::uint64_t register_number = 0;
+  /// A number of bytes, already multiplied by the alignment factor, or an address.
+  std::int64_t value = 0;
+};
+
+/// The operand encodings of one opcode, and its action.
+struct CallFrameFormat {
+  enum class Operand : std::uint8_t {
+    kNone,
+    /// ULEB128, stored in `register_number`. All other operands are stored in `value`.
+    kRegister,
+    kUnsigned,
+    /// Multiplied by the data alignment factor.
+    kFactoredUnsigned,
+    kFactoredSigned,
+    kFactoredNegated,
+    /// 1, 2 or 4 bytes, multiplied by the code alignment factor.
+    kDelta1,
+    kDelta2,
+    kDelta4,
+    kAddress,
+    kExpression,
+  };
+
+  CallFrameOperation::Action action = CallFrameOperation::Action::kUnknown;
+  Operand first = Operand::kNone;
+  Operand second = Operand::kNone;
+  RegisterRule::Kind rule_kind = RegisterRule::Kind::kUnspecified;
+};
+
+/// The format of each opcode, except for the three opcodes with an embedded operand.
+inline constexpr auto kCallFrameFormats = [] {
+  using Action = CallFrameOperation::Action;
+  using Rule = RegisterRule::Kind;
+  using enum CallFrameFormat::Operand;
+  const auto rule = [](Rule kind, CallFrameFormat::Operand operand = kNone) {
+    return CallFrameFormat{Action::kSetRule, kRegister, operand, kind};
+  };
+  std::array<CallFrameFormat, 0x30> formats{};
+  formats[0x00] = {Action::kNothing};                             // nop
+  formats[0x01] = {Action::kSetLocation, kAddress};               // set_loc
+  formats[0x02] = {Action::kAdvance, kDelta1};                    // advance_loc1
+  formats[0x03] = {Action::kAdvance, kDelta2};                    // advance_loc2
+  formats[0x04] = {Action::kAdvance, kDelta4};                    // advance_loc4
+  formats[0x05] = rule(Rule::kAtCfaPlus, kFactoredUnsigned);      // offset_extended
+  formats[0x06] = {Action::kRestoreRule, kRegister};              // restore_extended
+  formats[0x07] = rule(Rule::kUndefined);                         // undefined
+  formats[0x08] = rule(Rule::kSameValue);                         // same_value
+  formats[0x09] = rule(Rule::kInRegister, kUnsigned);             // register
+  formats[0x0A] = {Action::kRememberRow};                         // remember_state
+  formats[0x0B] = {Action::kRestoreRow};                          // restore_state
+  formats[0x0C] = {Action::kSetCfa, kRegister, kUnsigned};        // def_cfa
+  formats[0x0D] = {Action::kSetCfaRegister, kRegister};           // def_cfa_register
+  formats[0x0E] = {Action::kSetCfaOffset, kUnsigned};             // def_cfa_offset
+  formats[0x0F] = {Action::kSetCfaExpression, kExpression};       // def_cfa_expression
+  formats[0x10] = rule(Rule::kAtExpression, kExpression);         // expression
+  formats[0x11] = rule(Rule::kAtCfaPlus, kFactoredSigned);        // offset_extended_sf
+  formats[0x12] = {Action::kSetCfa, kRegister, kFactoredSigned};  // def_cfa_sf
+  formats[0x13] = {Action::kSetCfaOffset, kFactoredSigned};       // def_cfa_offset_sf
+  formats[0x14] = rule(Rule::kCfaPlus, kFactoredUnsigned);        // val_offset
+  formats[0x15] = rule(Rule::kCfaPlus, kFactoredSigned);          // val_offset_sf
+  formats[0x16] = rule(Rule::kExpressionValue, kExpression);      // val_expression
+  // This number is also GNU_window_save of SPARC, which is not supported.
+  if (arch::DwarfRegisters::kMaySignReturnAddress) {
+    formats[0x2D] = {Action::kToggleSignature};  // negate_ra_state
+  }
+  formats[0x2E] = {Action::kNothing, kUnsigned};             // GNU_args_size
+  formats[0x2F] = rule(Rule::kAtCfaPlus, kFactoredNegated);  // GNU_negative_offset_extended
+  return formats;
+}();
+
+// A decoder of DWARF call frame instructions.
+
+/// A decoder of the call frame instructions in a byte sequence. Runs inside malloc.
+class CallFrameDecoder {
+ public:
+  /// Decodes the instructions in `reader`. `common` supplies the alignment factors and the pointer
+  /// encoding. Keeps a reference to `common`.
+  CallFrameDecoder(ByteReader reader, const CommonInformation& common) noexcept
+      : reader_(reader), common_(&common) {}
+
+  [[nodiscard]] bool at_end() const noexcept { return reader_.at_end(); }
+  [[nodiscard]] bool ok() const noexcept { return reader_.ok(); }
+  /// Returns the bytes not decoded yet.
+  [[nodiscard]] std::span<const std::byte> rest() const noexcept { return reader_.rest(); }
+  /// Skips `bytes`, whole instructions that the caller has decoded.
+  void skip(std::size_t bytes) noexcept { static_cast<void>(reader_.read_bytes(bytes)); }
+
+  /// Decodes the next instruction. An instruction cut off by the end fails the reader. After
+  /// `kUnknown`, no further instruction can be decoded.
+  [[nodiscard]] CallFrameOperation next() noexcept {
+    using Action = CallFrameOperation::Action;
+    CallFrameOperation operation;
+    const auto opcode = reader_.read<std::uint8_t>();
+    const std::uint8_t packed = opcode & 0x3FU;
+    switch (opcode & 0xC0U) {
+      case 0x40:  // advance_loc
+        operation.action = Action::kAdvance;
+        operation.value = scaled(packed, common_->code_alignment);
+        return operation;
+      case 0x80:  // offset
+        operation.action = Action::kSetRule;
+        operation.rule_kind = RegisterRule::Kind::kAtCfaPlus;
+        operation.register_number = packed;
+        read_operand(Operand::kFactoredUnsigned, operation);
+        return operation;
+      case 0xC0:  // restore
+        operation.action = Action::kRestoreRule;
+        operation.register_number = packed;
+        return operation;
+      default:
+        if (packed < kCallFrameFormats.size()) decode(kCallFrameFormats[packed], operation);
+        return operation;
+    }
+  }
+
+ private:
+  using Operand = CallFrameFormat::Operand;
+
+  void decode(const CallFrameFormat& format, CallFrameOperation& operation) noexcept {
+    operation.action = format.action;
+    operation.rule_kind = format.rule_kind;
+    read_operand(format.first, operation);
+    read_operand(format.second, operation);
+  }
+
+  void read_operand(Operand operand, CallFrameOperation& operation) noexcept {
+    switch (operand) {
+      case Operand::kNone:
+        return;
+      case Operand::kRegister:
+        operation.register_number = reader_.read_uleb128();
+        return;
+      case Operand::kAddress:
+        operation.value =
+            static_cast<std::int64_t>(read_encoded_pointer(reader_, common_->pointer_encoding, 0));
+        return;
+      case Operand::kExpression:
+        return read_expression(operation);
+      default:
+        operation.value = scaled(read_number(operand), factor_of(operand));
+    }
+  }
+
+  void read_expression(CallFrameOperation& operation) noexcept {
+    const auto expression = reader_.read_bytes(reader_.read_uleb128());
+    if (expression.size() > UINT32_MAX) return reader_.fail();
+    operation.expression_bytes = static_cast<std::uint32_t>(expression.size());
+    operation.value =
+        static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(expression.data()));
+  }
+
+  std::uint64_t read_number(Operand operand) noexcept {
+    switch (operand) {
+      case Operand::kDelta1:
+        return reader_.read<std::uint8_t>();
+      case Operand::kDelta2:
+        return reader_.read<std::uint16_t>();
+      case Operand::kDelta4:
+        return reader_.read<std::uint32_t>();
+      case Operand::kFactoredSigned:
+        return static_cast<std::uint64_t>(reader_.read_sleb128());
+      case Operand::kFactoredNegated:
+        return 0 - reader_.read_uleb128();
+      default:
+        return reader_.read_uleb128();
+    }
+  }
+
+  [[nodiscard]] std::uint64_t factor_of(Operand operand) const noexcept {
+    switch (operand) {
+      case Operand::kUnsigned:
+        return 1;
+      case Operand::kDelta1:
+      case Operand::kDelta2:
+      case Operand::kDelta4:
+        return common_->code_alignment;
+      default:
+        return static_cast<std::uint64_t>(common_->data_alignment);
+    }
+  }
+
+  /// Multiplies modulo 2^64, as address arithmetic does.
+  static std::int64_t scaled(std::uint64_t number, std::uint64_t factor) noexcept {
+    return static_cast<std::int64_t>(number * factor);
+  }
+
+  ByteReader reader_;
+  const CommonInformation* common_;
+};
+
+// An interpreter of call frame instructions, which computes the rows of one function's FDE.
 
 /// An iterator over the rows of one FDE, by ascending address. An object takes about 4 KB.
 /// Allocates nothing, reads only the FDE's and CIE's instructions, and stops after

@@ -6,7 +6,6 @@
 
 #include "alloctap/elf/call_frame.hpp"
 #include "alloctap/elf/dwarf_expression.hpp"
-#include "alloctap/elf/register_file.hpp"
 #include "alloctap/elf/word_reader.hpp"
 
 namespace alloctap::elf {

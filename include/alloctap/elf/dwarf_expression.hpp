@@ -1,19 +1,194 @@
-/// An evaluator of DWARF expressions in call frame rules (DWARF 5, 2.5.1). glibc has expressions
-/// for signal frames, linkers for PLTs.
+/// An evaluator of DWARF expressions in call frame rules: operations, operand stack, evaluation.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 
 #include "alloctap/elf/byte_reader.hpp"
-#include "alloctap/elf/dwarf_operation.hpp"
-#include "alloctap/elf/dwarf_stack.hpp"
-#include "alloctap/elf/register_file.hpp"
 #include "alloctap/elf/word_reader.hpp"
 
 namespace alloctap::elf {
+
+// The DWARF expression operations allowed in call frame information. Operations with frame base,
+// calls, types or thread-local storage are not allowed (DWARF 5, 2.5.1, 6.4.2 and 7.7.1).
+
+enum class DwarfOperation : std::uint8_t {
+  kAddress = 0x03,
+  kDereference = 0x06,
+  kConstant1Unsigned = 0x08,
+  kConstant1Signed = 0x09,
+  kConstant2Unsigned = 0x0A,
+  kConstant2Signed = 0x0B,
+  kConstant4Unsigned = 0x0C,
+  kConstant4Signed = 0x0D,
+  kConstant8Unsigned = 0x0E,
+  kConstant8Signed = 0x0F,
+  kConstantUnsigned = 0x10,
+  kConstantSigned = 0x11,
+  kDuplicate = 0x12,
+  kDrop = 0x13,
+  kOver = 0x14,
+  kPick = 0x15,
+  kSwap = 0x16,
+  kRotate = 0x17,
+  kAbsolute = 0x19,
+  kAnd = 0x1A,
+  kDivide = 0x1B,
+  kMinus = 0x1C,
+  kModulo = 0x1D,
+  kMultiply = 0x1E,
+  kNegate = 0x1F,
+  kNot = 0x20,
+  kOr = 0x21,
+  kPlus = 0x22,
+  kPlusConstant = 0x23,
+  kShiftLeft = 0x24,
+  kShiftRight = 0x25,
+  kShiftRightArithmetic = 0x26,
+  kXor = 0x27,
+  kBranch = 0x28,
+  kEqual = 0x29,
+  kGreaterOrEqual = 0x2A,
+  kGreater = 0x2B,
+  kLessOrEqual = 0x2C,
+  kLess = 0x2D,
+  kNotEqual = 0x2E,
+  kSkip = 0x2F,
+  /// The first of 32 operations that push a number, and of 32 that push a register plus an operand.
+  kLiteral0 = 0x30,
+  kLiteral31 = 0x4F,
+  kRegisterPlus0 = 0x70,
+  kRegisterPlus31 = 0x8F,
+  kRegisterPlus = 0x92,
+  kDereferenceSize = 0x94,
+  kNop = 0x96,
+};
+
+// The operand stack and the arithmetic of DWARF expressions (DWARF 5, 2.5.1).
+
+/// A fixed-size stack of words with a sticky error on overflow and underflow. Runs inside malloc.
+class DwarfStack {
+ public:
+  /// Expressions of GCC and glibc use four words.
+  static constexpr std::size_t kMaxWords = 32;
+
+  [[nodiscard]] bool ok() const noexcept { return ok_; }
+  void fail() noexcept { ok_ = false; }
+
+  void push(std::uintptr_t word) noexcept {
+    if (count_ == kMaxWords) return fail();
+    words_[count_++] = word;
+  }
+
+  /// Pushes `word`; fails if it is nullopt.
+  void push(std::optional<std::uintptr_t> word) noexcept { word ? push(*word) : fail(); }
+
+  [[nodiscard]] std::uintptr_t pop() noexcept {
+    if (count_ != 0) return words_[--count_];
+    fail();
+    return 0;
+  }
+
+  /// Pushes a copy of the word at `depth`, counted from the top.
+  void pick(std::size_t depth) noexcept {
+    depth < count_ ? push(words_[count_ - 1 - depth]) : fail();
+  }
+
+  void swap() noexcept {
+    const std::uintptr_t top = pop();
+    const std::uintptr_t second = pop();
+    push(top);
+    push(second);
+  }
+
+  /// Moves the top word below the third.
+  void rotate() noexcept {
+    const std::uintptr_t top = pop();
+    const std::uintptr_t second = pop();
+    const std::uintptr_t third = pop();
+    push(top);
+    push(third);
+    push(second);
+  }
+
+ private:
+  std::array<std::uintptr_t, kMaxWords> words_;
+  std::size_t count_ = 0;
+  bool ok_ = true;
+};
+
+/// Returns 1 or 0, comparing signed words. Returns nullopt if `operation` is no comparison.
+inline std::optional<std::uintptr_t> compare(DwarfOperation operation, std::uintptr_t left,
+                                             std::uintptr_t right) noexcept {
+  const auto signed_left = static_cast<std::intptr_t>(left);
+  const auto signed_right = static_cast<std::intptr_t>(right);
+  switch (operation) {
+    case DwarfOperation::kEqual:
+      return left == right;
+    case DwarfOperation::kNotEqual:
+      return left != right;
+    case DwarfOperation::kGreaterOrEqual:
+      return signed_left >= signed_right;
+    case DwarfOperation::kGreater:
+      return signed_left > signed_right;
+    case DwarfOperation::kLessOrEqual:
+      return signed_left <= signed_right;
+    case DwarfOperation::kLess:
+      return signed_left < signed_right;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Divides signed words; the minimum divided by -1 is the minimum. Returns nullopt for division by
+/// zero.
+inline std::optional<std::uintptr_t> divide(std::uintptr_t left, std::uintptr_t right) noexcept {
+  const auto divisor = static_cast<std::intptr_t>(right);
+  if (divisor == 0) return std::nullopt;
+  if (divisor == -1) return 0 - left;
+  return static_cast<std::uintptr_t>(static_cast<std::intptr_t>(left) / divisor);
+}
+
+/// Computes a binary operation modulo 2^64. Returns nullopt if the result is undefined, or
+/// `operation` is not binary.
+inline std::optional<std::uintptr_t> compute(DwarfOperation operation, std::uintptr_t left,
+                                             std::uintptr_t right) noexcept {
+  constexpr std::uintptr_t kBits = 8 * sizeof(std::uintptr_t);
+  switch (operation) {
+    case DwarfOperation::kAnd:
+      return left & right;
+    case DwarfOperation::kOr:
+      return left | right;
+    case DwarfOperation::kXor:
+      return left ^ right;
+    case DwarfOperation::kPlus:
+      return left + right;
+    case DwarfOperation::kMinus:
+      return left - right;
+    case DwarfOperation::kMultiply:
+      return left * right;
+    case DwarfOperation::kDivide:
+      return divide(left, right);
+    case DwarfOperation::kModulo:
+      return right == 0 ? std::nullopt : std::optional(left % right);
+    case DwarfOperation::kShiftLeft:
+      return right < kBits ? left << right : 0;
+    case DwarfOperation::kShiftRight:
+      return right < kBits ? left >> right : 0;
+    case DwarfOperation::kShiftRightArithmetic:
+      return static_cast<std::uintptr_t>(static_cast<std::intptr_t>(left) >>
+                                         std::min(right, kBits - 1));
+    default:
+      return compare(operation, left, right);
+  }
+}
+
+// An evaluator of DWARF expressions in call frame rules (DWARF 5, 2.5.1). glibc has expressions
+// for signal frames, linkers for PLTs.
 
 /// An evaluator of one expression, used once. Loops end because it stops after `kMaxSteps`
 /// operations. A branch out of the expression is an error. Runs inside malloc if `read_word` does.

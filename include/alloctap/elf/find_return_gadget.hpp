@@ -9,10 +9,9 @@
 
 #include "alloctap/arch/return_gadgets.hpp"
 #include "alloctap/elf/call_frame_interpreter.hpp"
-#include "alloctap/elf/eh_frame_header.hpp"
-#include "alloctap/elf/find_unwind_tables.hpp"
-#include "alloctap/elf/loaded_memory.hpp"
+#include "alloctap/elf/find_row.hpp"
 #include "alloctap/elf/mapped_image.hpp"
+#include "alloctap/elf/unwind_tables.hpp"
 
 namespace alloctap::elf {
 

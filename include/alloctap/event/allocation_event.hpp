@@ -1,16 +1,83 @@
-/// The events that a hook backend passes to its sink: allocations, frees and mappings.
+/// The events that a hook backend passes to its sink, their kinds, and the frames that stacks skip.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/arch/code_address.hpp"
-#include "alloctap/event/allocation_kind.hpp"
-#include "alloctap/event/allocator_frames.hpp"
+#include "alloctap/arch/frame_record.hpp"
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/os/heap_handle.hpp"
 
 namespace alloctap {
+
+// The families of allocation and deallocation functions, to detect mismatches.
+
+/// The function family that allocated a block. It determines which functions may free the block.
+enum class AllocationKind : std::uint8_t {
+  kMalloc,
+  kAlignedAlloc,
+  kNew,
+  kNewArray,
+  kAlignedNew,
+  kAlignedNewArray,
+  /// `_aligned_malloc` of Windows' C libraries. Its blocks must not be passed to `free`.
+  kAlignedMalloc,
+  kCustom,
+};
+
+/// The family of functions that frees a block.
+enum class DeallocationKind : std::uint8_t {
+  kFree,
+  kRealloc,
+  kDelete,
+  kDeleteArray,
+  kAlignedDelete,
+  kAlignedDeleteArray,
+  /// `_aligned_free`, and `_aligned_realloc` and its variants.
+  kAlignedFree,
+  kCustom,
+};
+
+// The return addresses of allocator frames that stacks skip.
+
+/// A set of return addresses inside an allocator. If an allocator calls a hook, frames of the
+/// allocator lie between the program and the hook; their number differs by function. Captured
+/// stacks start at the first frame that is not in the set.
+///
+/// `add` runs on the control plane, before any event refers to the set. `contains` may run inside
+/// malloc.
+class AllocatorFrames {
+ public:
+  static constexpr std::size_t kMaxCount = 128;
+
+  /// Adds a return address. Returns false if the set is full; stacks then keep that frame.
+  bool add(std::uintptr_t return_address) noexcept {
+    const auto place = std::lower_bound(begin(), end(), return_address);
+    if (place != end() && *place == return_address) return true;
+    if (size_ == kMaxCount) return false;
+    std::copy_backward(place, end(), end() + 1);
+    *place = return_address;
+    ++size_;
+    return true;
+  }
+
+  [[nodiscard]] bool contains(std::uintptr_t return_address) const noexcept {
+    return std::binary_search(addresses_.data(), addresses_.data() + size_, return_address);
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  std::uintptr_t* begin() noexcept { return addresses_.data(); }
+  std::uintptr_t* end() noexcept { return addresses_.data() + size_; }
+
+  std::array<std::uintptr_t, kMaxCount> addresses_{};
+  std::size_t size_ = 0;
+};
+
+// The events that a hook backend passes to its sink: allocations, frees and mappings.
 
 /// The call site of a hooked call.
 struct CallOrigin {

@@ -9,7 +9,7 @@
 
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/os/thread_usage.hpp"
+#include "alloctap/os/clock.hpp"
 
 namespace alloctap {
 

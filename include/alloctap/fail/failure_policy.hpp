@@ -4,8 +4,8 @@
 #include <concepts>
 
 #include "alloctap/event/address_range.hpp"
-#include "alloctap/event/refusing_sink.hpp"
-#include "alloctap/event/stack_owner.hpp"
+#include "alloctap/event/event_sink.hpp"
+#include "alloctap/event/stack_identity.hpp"
 
 namespace alloctap {
 

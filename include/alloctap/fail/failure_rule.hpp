@@ -8,7 +8,6 @@
 
 #include "alloctap/event/address_range.hpp"
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/event/stack_owner.hpp"
 
 namespace alloctap {
 

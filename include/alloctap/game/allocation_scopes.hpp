@@ -1,22 +1,108 @@
-/// Scopes that count the allocations of their thread, and the observer that counts for them.
+/// Scopes that count their thread's allocations, their observer, and the table of offences.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
 #include "alloctap/annotate.h"
-#include "alloctap/game/scope_annotations.hpp"
-#include "alloctap/game/scope_offences.hpp"
+#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/game/scope_stack.hpp"
-#include "alloctap/game/stack_counts.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/observe/observer.hpp"
 #include "alloctap/os/file.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
+#include "alloctap/runtime/static_objects.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
+// Implementation of annotate.h's no-allocation scopes.
+
 namespace alloctap {
+
+/// The functions that `no_allocation_scope` and `allocations_allowed` call. Control plane.
+struct ScopeAnnotations {
+  static void begin(alloctap_scope* scope, const char* name, std::size_t length,
+                    const alloctap_scope_options* options) noexcept;
+
+  static int end(const alloctap_scope* scope) noexcept;
+
+  static int offends(const alloctap_scope* scope) noexcept {
+    return node_of(*scope)->offends() ? 1 : 0;
+  }
+
+  static void begin_exception(alloctap_scope* scope) noexcept {
+    push(*scope, "allowed", kAllAllowed, ScopeNode::State::kBarrier);
+  }
+
+ private:
+  static constexpr AllocationLimit kNothingAllowed{.allowed = 0};
+  static constexpr AllocationLimit kAllAllowed{};
+
+  static void push(alloctap_scope& scope, std::string_view name, const AllocationLimit& limit,
+                   ScopeNode::State state) noexcept;
+
+  static ScopeNode* node_of(const alloctap_scope& scope) noexcept {
+    return static_cast<ScopeNode*>(scope.node);
+  }
+};
+
+}  // namespace alloctap
+
+/// The function table for scopes of annotate.h.
+extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_scope_functions alloctap_scopes{
+    .size = sizeof(alloctap_scope_functions),
+    .begin = &alloctap::ScopeAnnotations::begin,
+    .end = &alloctap::ScopeAnnotations::end,
+    .offends = &alloctap::ScopeAnnotations::offends,
+    .begin_exception = &alloctap::ScopeAnnotations::begin_exception,
+};
+
+namespace alloctap {
+
+// A table of offences: allocations and frees that violated no-allocation scopes.
+
+/// Offences summed by scope and stack, in order of first occurrence; bounded. Thread-safe,
+/// fork-safe; control plane. Constant-initialized, never destroyed.
+class ScopeOffences {
+ public:
+  static constexpr std::size_t kMaxCount = 2048;
+
+  constexpr ScopeOffences() noexcept = default;
+  ScopeOffences(const ScopeOffences&) = delete;
+  ScopeOffences& operator=(const ScopeOffences&) = delete;
+
+  /// Adds the counts of `node`, a scope of the calling thread that was violated.
+  void add(const ScopeNode& node) noexcept;
+
+  /// Copies all offences to `list`. Returns false if out of memory.
+  [[nodiscard]] bool copy_to(ArenaArray<OffenceSum>& list) const noexcept;
+
+  /// Copies all offences to a snapshot while the world is stopped. Returns false if out of memory.
+  [[nodiscard]] bool add_to(Snapshot& snapshot) const noexcept;
+
+  /// Returns the number of offences dropped because the table was full.
+  [[nodiscard]] std::uint64_t left_out() const noexcept;
+
+  void clear() noexcept;
+
+ private:
+  void add(std::string_view name, const StackCounts::Entry& entry) noexcept;
+
+  OffenceSum* find_or_add(std::string_view name, StackId stack) noexcept;
+
+  mutable FutexLock lock_;
+  ZeroedArray<OffenceSum, kMaxCount> sums_;
+  std::size_t size_ = 0;
+  std::uint64_t left_out_ = 0;
+};
+
+inline constinit ScopeOffences scope_offences;
+
+// Scopes that count the allocations of their thread, and the observer that counts for them.
 
 /// Policy for the slot `Observers` of one tracker, alone or combined with others: adds each
 /// recorded event of a thread to the thread's open scopes, whichever code allocates. A reallocation
@@ -143,3 +229,7 @@ class AllocationScope {
 };
 
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/game/impl/allocation_scopes.hpp"
+#endif

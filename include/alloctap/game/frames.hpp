@@ -9,7 +9,6 @@
 
 #include "alloctap/annotate.hpp"
 #include "alloctap/game/budget_table.hpp"
-#include "alloctap/game/frame_timing.hpp"
 #include "alloctap/game/game_frame_log.hpp"
 #include "alloctap/game/thread_frames.hpp"
 #include "alloctap/macros.hpp"
@@ -17,7 +16,6 @@
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/thread_local.hpp"
-#include "alloctap/runtime/control_scope.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/per_thread.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"

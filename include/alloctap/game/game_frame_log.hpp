@@ -9,7 +9,7 @@
 
 #include "alloctap/game/thread_frames.hpp"
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/runtime/zeroed_array.hpp"
+#include "alloctap/runtime/static_objects.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
 
 namespace alloctap {

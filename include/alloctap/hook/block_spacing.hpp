@@ -5,10 +5,9 @@
 #include <cstdint>
 
 #include "alloctap/hook/allocation_functions.hpp"
-#include "alloctap/hook/c_functions.hpp"
-#include "alloctap/hook/fallback_operators.hpp"
+#include "alloctap/hook/interposed_originals.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/find_module.hpp"
+#include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/next_symbol.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 

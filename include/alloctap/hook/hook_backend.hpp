@@ -1,7 +1,10 @@
 /// Contract of hook backends, which route the program's allocation calls to a tracker's event sink.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -127,4 +130,33 @@ template <HookBackend H>
   }
 }
 
+// Registry that keeps two backends from hooking one target.
+
+/// Set of the targets on which a tracker of this process has a backend installed. Thread-safe.
+class HookClaims {
+ public:
+  /// Claims `target` for the backend called `name`, which must have static storage duration.
+  /// Returns nullptr on success, else the name of the backend that already holds `target`. A claim
+  /// of `kManual` always succeeds, because a call of the program reports to only one manual hook.
+  [[nodiscard]] static const std::string_view* claim(HookTarget target,
+                                                     const std::string_view& name) noexcept;
+
+  static void release(HookTarget target) noexcept {
+    holders_[index(target)].store(nullptr, std::memory_order_release);
+  }
+
+ private:
+  static constexpr std::size_t kTargets = static_cast<std::size_t>(HookTarget::kManual) + 1;
+
+  static constexpr std::size_t index(HookTarget target) noexcept {
+    return static_cast<std::size_t>(target);
+  }
+
+  static inline constinit std::array<std::atomic<const std::string_view*>, kTargets> holders_{};
+};
+
 }  // namespace alloctap
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/hook/impl/hook_backend.hpp"
+#endif

@@ -13,13 +13,12 @@
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/inline/function_patch.hpp"
-#include "alloctap/hook/inline/thunk.hpp"
-#include "alloctap/hook/internal_frames.hpp"
+#include "alloctap/hook/inline/patch_target.hpp"
+#include "alloctap/hook/module_unloading.hpp"
 #include "alloctap/hook/program_operators.hpp"
 #include "alloctap/hook/redirected_entry.hpp"
-#include "alloctap/os/function_symbol.hpp"
 #include "alloctap/os/module_symbols.hpp"
-#include "alloctap/runtime/no_destroy_lazy.hpp"
+#include "alloctap/runtime/static_objects.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {

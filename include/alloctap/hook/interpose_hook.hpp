@@ -1,21 +1,90 @@
 /// Backend that interposes the malloc family in front of the C library's functions (ELF).
 #pragma once
 
+#include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdlib>
 
+#include "alloctap/event/block_checks.hpp"
+#include "alloctap/event/event_sink.hpp"
 #include "alloctap/hook/block_spacing.hpp"
 #include "alloctap/hook/call_wrapper.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/interposed_originals.hpp"
-#include "alloctap/hook/interposed_pages.hpp"
 #include "alloctap/hook/strings/string_originals.hpp"
+#include "alloctap/os/mapping_calls.hpp"
 #include "alloctap/os/module_symbols.hpp"
+#include "alloctap/os/next_symbol.hpp"
+#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {
+
+// Interposed mprotect, pkey_mprotect and madvise.
+
+/// Notifies a `CheckingSink` of the pages that the program protects or discards, because checked
+/// blocks may lie in the pages. Calls nested in another allocator call are not reported. `install`
+/// looks up the originals, because programs may call these functions in signal handlers. Before
+/// `install`, calls go directly to the system. May run inside malloc.
+template <EventSink Sink>
+class InterposedPages {
+ public:
+  static int protect(void* address, std::size_t bytes, int protection) noexcept {
+    Protect* const original = protect_.load(std::memory_order_acquire);
+    const int error =
+        (original == nullptr ? &os::system_mprotect : original)(address, bytes, protection);
+    if (error == 0) notify(address, bytes, PageChange::kProtected);
+    return error;
+  }
+
+  static int protect_by_key(void* address, std::size_t bytes, int protection, int key) noexcept {
+    ProtectByKey* const original = protect_by_key_.load(std::memory_order_acquire);
+    const int error = (original == nullptr ? &os::system_pkey_mprotect : original)(address, bytes,
+                                                                                   protection, key);
+    if (error == 0) notify(address, bytes, PageChange::kProtected);
+    return error;
+  }
+
+  static int advise(void* address, std::size_t bytes, int advice) noexcept {
+    Advise* const original = advise_.load(std::memory_order_acquire);
+    const int error =
+        (original == nullptr ? &os::system_madvise : original)(address, bytes, advice);
+    if (error != 0) return error;
+    if (os::discards_pages(advice)) notify(address, bytes, PageChange::kDiscarded);
+    if (os::closes_pages(advice)) notify(address, bytes, PageChange::kReplaced);
+    return error;
+  }
+
+  static void find_originals() noexcept {
+    const UseInternalArena own;
+    find(protect_, "mprotect");
+    find(protect_by_key_, "pkey_mprotect");
+    find(advise_, "madvise");
+  }
+
+ private:
+  using Protect = int(void*, std::size_t, int) noexcept;
+  using ProtectByKey = int(void*, std::size_t, int, int) noexcept;
+  using Advise = int(void*, std::size_t, int) noexcept;
+
+  template <class Function>
+  static void find(std::atomic<Function*>& original, const char* name) noexcept {
+    original.store(reinterpret_cast<Function*>(os::next_symbol(name)), std::memory_order_release);
+  }
+
+  static void notify(void* address, std::size_t bytes, PageChange change) noexcept {
+    if constexpr (CheckingSink<Sink>) {
+      const ReentrancyGuard guard;
+      if (guard.is_outermost()) Sink::on_page_change(address, bytes, change);
+    }
+  }
+
+  static inline constinit std::atomic<Protect*> protect_{nullptr};
+  static inline constinit std::atomic<ProtectByKey*> protect_by_key_{nullptr};
+  static inline constinit std::atomic<Advise*> advise_{nullptr};
+};
 
 /// Backend that sees the calls of every module, including ld.so, and calls before main. Needs
 /// `ALLOCTAP_DEFINE_INTERPOSED_MALLOC(Tracker)` (interposed_malloc.hpp) in exactly one source file.

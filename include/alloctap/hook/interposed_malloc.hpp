@@ -9,7 +9,7 @@
 #include <new>
 
 #include "alloctap/hook/interpose_hook.hpp"
-#include "alloctap/hook/interposed_modules.hpp"
+#include "alloctap/hook/module_unloading.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/mapping_calls.hpp"
 

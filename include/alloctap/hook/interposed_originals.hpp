@@ -2,20 +2,59 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <new>
 #include <type_traits>
 
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/hook/bootstrap_calls.hpp"
-#include "alloctap/hook/fallback_operators.hpp"
 #include "alloctap/hook/program_operators.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/futex.hpp"
 #include "alloctap/os/next_symbol.hpp"
 #include "alloctap/os/thread.hpp"
+#include "alloctap/os/throw_bad_alloc.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {
+
+// operator new and delete on top of malloc and free, used if there is no C++ library.
+
+/// Operator whose `call` has the signature of `Function`. `Originals` provides malloc, memalign and
+/// free. operator new calls the new-handler in a loop ([new.delete.single]). Runs inside malloc.
+template <class Function, class Originals, class Signature = typename Function::Signature>
+struct FallbackOperator;
+
+template <class Originals>
+void* allocate_or_handle(std::size_t size, std::size_t alignment, bool nothrow) {
+  const std::size_t least = size == 0 ? 1 : size;
+  for (;;) {
+    void* block = alignment == 0 ? Originals::template get<functions::Malloc>()(least)
+                                 : Originals::template get<functions::Memalign>()(alignment, least);
+    if (block != nullptr) return block;
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr && nothrow) return nullptr;
+    if (handler == nullptr) os::throw_bad_alloc();
+    handler();
+  }
+}
+
+template <class Function, class Originals, class... Rest>
+struct FallbackOperator<Function, Originals, void*(std::size_t, Rest...)> {
+  static constexpr bool kNothrow = (std::is_same_v<Rest, const std::nothrow_t&> || ...);
+  static void* call(std::size_t size, Rest... rest) noexcept(kNothrow) {
+    const std::size_t alignment = Function::request(size, rest...).alignment;
+    return allocate_or_handle<Originals>(size, alignment, kNothrow);
+  }
+};
+
+template <class Function, class Originals, class... Rest>
+struct FallbackOperator<Function, Originals, void(void*, Rest...)> {
+  static void call(void* block, Rest...) noexcept {
+    Originals::template get<functions::Free>()(block);
+  }
+};
 
 /// Originals of the interposed functions. The first call of any hooked function looks up all
 /// originals, before constructors run, then calls `Sink::on_first_call()` if it exists.

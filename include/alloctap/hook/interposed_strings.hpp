@@ -8,8 +8,8 @@
 #include <cstdio>
 
 #include "alloctap/event/allocation_event.hpp"
-#include "alloctap/event/memory_access.hpp"
-#include "alloctap/hook/strings/string_call.hpp"
+#include "alloctap/event/block_checks.hpp"
+#include "alloctap/hook/strings/string_access_checker.hpp"
 #include "alloctap/hook/strings/string_originals.hpp"
 #include "alloctap/macros.hpp"
 

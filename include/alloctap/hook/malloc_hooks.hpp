@@ -7,13 +7,11 @@
 
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/malloc_hooks/allocator_probe.hpp"
-#include "alloctap/hook/malloc_hooks/bionic_hooks.hpp"
-#include "alloctap/hook/malloc_hooks/glibc_debug_hooks.hpp"
 #include "alloctap/hook/malloc_hooks/gperftools_hooks.hpp"
-#include "alloctap/hook/malloc_hooks/hook_feed.hpp"
 #include "alloctap/hook/malloc_hooks/hook_provider.hpp"
 #include "alloctap/hook/malloc_hooks/probe_findings.hpp"
 #include "alloctap/hook/malloc_hooks/sanitizer_hooks.hpp"
+#include "alloctap/hook/malloc_hooks/variable_hooks.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/status.hpp"
 

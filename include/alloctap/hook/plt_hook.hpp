@@ -13,7 +13,7 @@
 #include "alloctap/hook/plt/engine.hpp"
 #include "alloctap/hook/program_operators.hpp"
 #include "alloctap/hook/redirected_entry.hpp"
-#include "alloctap/os/find_module.hpp"
+#include "alloctap/os/module_symbols.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {
@@ -27,7 +27,7 @@ namespace alloctap {
 /// all modules that import them:
 ///
 /// - `struct EngineAllocate : functions::Allocates<AllocationKind::kMalloc>` with `name`,
-///   `Signature` and `request` (`function_description.hpp`), and `EngineFree` accordingly;
+///   `Signature` and `request` (`hooked_function.hpp`), and `EngineFree` accordingly;
 /// - `using EngineFunctions = FunctionList<EngineAllocate, EngineFree>;`
 /// - `using Hook = PltHookWith<EngineFunctions>;` in the config;
 /// - `Hook::modules_matching("/libgame[^/]*$")` for heap functions,

@@ -5,10 +5,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "alloctap/event/allocation_kind.hpp"
+#include "alloctap/event/allocation_event.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
-#include "alloctap/os/find_module.hpp"
 #include "alloctap/os/loaded_images.hpp"
+#include "alloctap/os/module_symbols.hpp"
 
 namespace alloctap {
 

@@ -7,8 +7,7 @@
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/hook/bootstrap_calls.hpp"
 #include "alloctap/hook/call_wrapper.hpp"
-#include "alloctap/hook/function_description.hpp"
-#include "alloctap/hook/original_functions.hpp"
+#include "alloctap/hook/hooked_function.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 

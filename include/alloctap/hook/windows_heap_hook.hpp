@@ -11,15 +11,14 @@
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/inline/function_patch.hpp"
 #include "alloctap/hook/memory_regions.hpp"
-#include "alloctap/hook/windows/aligned_patches.hpp"
+#include "alloctap/hook/windows/aligned_functions.hpp"
 #include "alloctap/hook/windows/entry_points.hpp"
-#include "alloctap/hook/windows/local_patches.hpp"
-#include "alloctap/hook/windows/preexisting_blocks.hpp"
-#include "alloctap/hook/windows/string_entries.hpp"
+#include "alloctap/hook/windows/heap_calls.hpp"
+#include "alloctap/hook/windows/local_functions.hpp"
 #include "alloctap/hook/windows/string_slots.hpp"
 #include "alloctap/hook/windows/system_function.hpp"
 #include "alloctap/os/module_symbols.hpp"
-#include "alloctap/runtime/no_destroy_lazy.hpp"
+#include "alloctap/runtime/static_objects.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {
@@ -36,9 +35,9 @@ namespace alloctap {
 /// may hold. If linked into the executable and without checks, it does not wait for the loader
 /// lock.
 ///
-/// With checks, `_aligned_malloc` is also hooked in the C libraries (`aligned_patches.hpp`),
+/// With checks, `_aligned_malloc` is also hooked in the C libraries (`aligned_functions.hpp`),
 /// because the heap sees only a larger block around the aligned block. LocalAlloc and GlobalAlloc
-/// are hooked (`local_patches.hpp`), because the system hides bad frees of fixed blocks from the
+/// are hooked (`local_functions.hpp`), because the system hides bad frees of fixed blocks from the
 /// heap.
 ///
 /// Choose `WindowsImportHook` if the process forbids changing code (dynamic code policy).

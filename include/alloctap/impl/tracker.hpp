@@ -6,14 +6,14 @@
 #include <string_view>
 #include <utility>
 
-#include "alloctap/arch/own_registers.hpp"
+#include "alloctap/arch/dwarf_registers.hpp"
 #include "alloctap/config.hpp"
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/record/checking_recorder.hpp"
-#include "alloctap/runtime/control_scope.hpp"
+#include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/snapshot/diff.hpp"
 #include "alloctap/snapshot/leaks.hpp"

@@ -3,20 +3,44 @@
 
 #include <algorithm>
 #include <boost/intrusive/set.hpp>
+#include <boost/intrusive/set_hook.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <new>
 #include <utility>
 
+#include "alloctap/event/address_range.hpp"
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/event/event_sink.hpp"
-#include "alloctap/meta/mapping_interval.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
-#include "alloctap/runtime/no_destroy_lazy.hpp"
+#include "alloctap/runtime/static_objects.hpp"
 
 namespace alloctap {
+
+// A node of the set of mapped intervals.
+
+using MappingHook =
+    boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>,
+                                    boost::intrusive::link_mode<boost::intrusive::normal_link>>;
+
+/// A mapping, or a piece left by a partial unmapping. Fits an arena block of 64 bytes.
+struct MappingInterval : MappingHook {
+  MappingInterval(AddressRange where, StackId mapper, std::uint64_t creation) noexcept
+      : range(where), order(creation), stack(mapper) {}
+
+  AddressRange range;
+  /// The serial number of the `map` call; pieces of one mapping have equal numbers.
+  std::uint64_t order;
+  /// The next node in a chain of intervals that were removed from the set.
+  MappingInterval* next = nullptr;
+  StackId stack;
+
+  friend bool operator<(const MappingInterval& left, const MappingInterval& right) noexcept {
+    return left.range.start < right.range.start;
+  }
+};
 
 /// An ordered set of disjoint mapped intervals. Adjacent pieces of one mapping are merged.
 ///

@@ -8,7 +8,6 @@
 #include "alloctap/event/allocator_call.hpp"
 #include "alloctap/event/policy_features.hpp"
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/event/stack_owner.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {

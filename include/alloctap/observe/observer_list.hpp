@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "alloctap/observe/observer.hpp"
-#include "alloctap/runtime/control_scope.hpp"
+#include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {

@@ -1,9 +1,11 @@
-/// Clocks in nanoseconds. May run inside malloc and inside a signal handler.
+/// Clocks in nanoseconds, and the resource usage of the calling thread.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap::os {
+
+// Clocks in nanoseconds. May run inside malloc and inside a signal handler.
 
 /// Returns the time since an arbitrary start. The clock never goes back.
 std::int64_t monotonic_ns() noexcept;
@@ -16,6 +18,29 @@ std::int64_t thread_cpu_ns() noexcept;
 
 /// Returns the time since the Unix epoch, UTC.
 std::int64_t wall_clock_ns() noexcept;
+
+// Resource usage of the calling thread.
+
+/// Counters since the thread began. Only differences are meaningful.
+struct ThreadUsage {
+  /// Minor and major page faults.
+  std::uint64_t page_faults = 0;
+  /// Voluntary context switches, such as waits for locks and devices.
+  std::uint64_t waits = 0;
+  /// Involuntary context switches.
+  std::uint64_t preemptions = 0;
+  /// CPU time in nanoseconds. Set only if the system has no per-thread counters. Its resolution is
+  /// up to `kProcessorTimeStep`.
+  std::int64_t processor_ns = 0;
+};
+
+/// Maximum interval, in nanoseconds, between updates of a running thread's CPU time.
+inline constexpr std::int64_t kProcessorTimeStep = 16'000'000;
+
+/// Reads the calling thread's usage. Returns false if the system has no data. Costs some 100 ns.
+/// May run inside malloc; errno may change. The constant `kCountsThreadUsage` is true if the system
+/// sets all members except `processor_ns`.
+bool read_thread_usage(ThreadUsage& usage) noexcept;
 
 }  // namespace alloctap::os
 

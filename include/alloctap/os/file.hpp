@@ -1,13 +1,16 @@
-/// Unbuffered file access that does not allocate. May run inside a signal handler.
-///
-/// Functions return 0 or a count on success, and the negated system error on failure.
+/// Files: unbuffered access, mapping of whole files, links (Linux only), and paths of report files.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace alloctap::os {
+
+// Unbuffered file access that does not allocate. May run inside a signal handler.
+//
+// Functions return 0 or a count on success, and the negated system error on failure.
 
 /// An owned file descriptor. Move-only.
 class File {
@@ -54,7 +57,48 @@ int remove_file(const char* path) noexcept;
 /// Returns the system's text for a negated error, such as "No space left on device".
 const char* error_text(int negated_error) noexcept;
 
+// Read-only memory mapping of a whole file.
+
+/// A file mapped for reading as long as this object exists. If another program truncates the file,
+/// reads beyond its new end fault. Meant for executables and libraries, which systems and tools
+/// replace rather than truncate. Move-only. Control plane.
+class FileView {
+ public:
+  FileView() noexcept = default;
+  FileView(FileView&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+  FileView& operator=(FileView&& other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~FileView();
+
+  /// Maps the file at `path` (UTF-8). Returns an empty view if it cannot be opened.
+  [[nodiscard]] static FileView open(const char* path) noexcept;
+
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+
+ private:
+  explicit FileView(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
+
+  std::span<const std::byte> bytes_;
+};
+
+// Reading of symbolic links and directories.
+
+/// Stores the target of the symbolic link `path` in `buffer` and returns the target. Returns "" if
+/// `path` is no link or the target does not fit. May run inside malloc and inside a signal handler.
+[[nodiscard]] std::string_view read_link(const char* path, std::span<char> buffer) noexcept;
+
+/// Finds, in the system's order, the first name with `prefix` in the directory `path`. Stores and
+/// returns it in `buffer`; "" if not found or too long. May allocate. Control plane.
+[[nodiscard]] std::string_view find_name(const char* path, std::string_view prefix,
+                                         std::span<char> buffer) noexcept;
+
 }  // namespace alloctap::os
+
+// Paths of report files: the file that a path names, and whether a new file may replace that file.
+//
+// Control plane. Allocates nothing.
 
 #if defined(__linux__)
 #include "alloctap/os/linux/file.hpp"

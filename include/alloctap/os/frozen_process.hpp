@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "alloctap/os/thread_registers.hpp"
+#include "alloctap/os/thread.hpp"
 
 namespace alloctap::os {
 

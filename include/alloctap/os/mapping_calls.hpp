@@ -1,6 +1,22 @@
-/// mmap and related calls made without libc's functions, because a hook backend may replace those.
-/// Arguments, results and errno are those of the libc functions. May run inside malloc.
+/// mmap and related calls made without libc's functions, and the meaning of their results.
 #pragma once
+
+#include <cstddef>
+
+// mmap and related calls made without libc's functions, because a hook backend may replace those.
+// Arguments, results and errno are those of the libc functions. May run inside malloc.
+
+namespace alloctap::os {
+
+// Result conventions of the mapping calls. Pure; may run anywhere.
+
+/// Returns true if `result` is the failure value of mmap and mremap.
+bool mapping_failed(const void* result) noexcept;
+
+/// Returns true if mremap with these arguments leaves `[old, old + old_length)` mapped.
+bool remap_keeps_old(std::size_t old_length, int flags) noexcept;
+
+}  // namespace alloctap::os
 
 #if defined(__linux__)
 #include "alloctap/os/linux/mapping_calls.hpp"

@@ -1,9 +1,63 @@
-/// Installation of the tracker's memory fault listeners.
+/// Memory faults: their description, the list of listeners, and the installation of a listener.
 #pragma once
 
-#include "alloctap/os/fault_listeners.hpp"
+#include <array>
+#include <atomic>
+#include <cstdint>
 
 namespace alloctap::os {
+
+// Description of a memory fault, and the callback type that handles it.
+
+enum class FaultAccess : std::uint8_t { kUnknown, kRead, kWrite };
+
+/// A memory access that raised a fault.
+struct MemoryFault {
+  /// Accessed address.
+  std::uintptr_t address = 0;
+  /// Address of the faulting instruction.
+  std::uintptr_t code = 0;
+  FaultAccess access = FaultAccess::kUnknown;
+};
+
+/// Result of a fault listener.
+enum class FaultVerdict : std::uint8_t {
+  /// The previous fault handler is called; if there was no handler, the process ends.
+  kPassOn,
+  /// The thread repeats the access, because the listener has made it possible.
+  kRetry,
+};
+
+/// Callback for memory faults. Runs in a signal or exception handler, on the faulting thread.
+using FaultListener = FaultVerdict (*)(const MemoryFault& fault) noexcept;
+
+// List of memory fault listeners, for the implementations of `memory_faults.hpp`.
+
+inline constexpr int kMaxFaultListeners = 8;
+
+inline constinit std::array<std::atomic<FaultListener>, kMaxFaultListeners> fault_listeners{};
+
+/// Adds `listener`; does nothing if it was added before. Returns false if the list is full.
+inline bool add_fault_listener(FaultListener listener) noexcept {
+  for (std::atomic<FaultListener>& place : fault_listeners) {
+    FaultListener present = nullptr;
+    if (place.compare_exchange_strong(present, listener) || present == listener) return true;
+  }
+  return false;
+}
+
+/// Calls the listeners in the order of their registration until one returns kRetry. A program's own
+/// fault handler may call this function for faults that it receives.
+inline FaultVerdict ask_fault_listeners(const MemoryFault& fault) noexcept {
+  for (const std::atomic<FaultListener>& place : fault_listeners) {
+    const FaultListener listener = place.load(std::memory_order_acquire);
+    if (listener == nullptr) break;
+    if (listener(fault) == FaultVerdict::kRetry) return FaultVerdict::kRetry;
+  }
+  return FaultVerdict::kPassOn;
+}
+
+// Installation of the tracker's memory fault listeners.
 
 /// Calls `listener` for each memory fault, after the listeners added earlier. If no listener
 /// returns kRetry, the handler from before the first listener runs; without such a handler, the

@@ -1,8 +1,4 @@
-/// The mappings of this process, read from the kernel.
-///
-/// Does not use the loader's list, because a stopped thread may hold the loader lock. Allocates
-/// nothing; may run inside malloc and inside a signal handler. Costs a few system calls. errno may
-/// change.
+/// The mappings of this process, and the bounds of thread stacks in them.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +7,12 @@
 #include <string_view>
 
 namespace alloctap::os {
+
+// The mappings of this process, read from the kernel.
+//
+// Does not use the loader's list, because a stopped thread may hold the loader lock. Allocates
+// nothing; may run inside malloc and inside a signal handler. Costs a few system calls. errno may
+// change.
 
 /// One mapped range `[start, end)`. `path` is valid only during the visit. For anonymous memory
 /// `path` is empty; names that the kernel made up start with '['.
@@ -63,6 +65,32 @@ std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noe
 /// range must be private anonymous memory. Subranges are whole pages, clipped to the range.
 template <class Visit>
 void visit_present_pages(std::uintptr_t start, std::uintptr_t end, Visit&& visit) noexcept;
+
+// Bounds of thread stacks.
+
+/// Readable address range `[low, high)` of a stack; empty if not found.
+struct StackBounds {
+  std::uintptr_t low = 0;
+  std::uintptr_t high = 0;
+
+  [[nodiscard]] bool contains(std::uintptr_t address) const noexcept {
+    return address >= low && address < high;
+  }
+};
+
+/// Returns the mapped range around `address`, an address on some stack. Queries the kernel, because
+/// the thread library's functions allocate and take locks. May run inside malloc. Costs system
+/// calls, so callers should cache the result. The main thread's stack may grow down later, so only
+/// its `high` is a permanent bound. errno may change.
+StackBounds find_stack_bounds(std::uintptr_t address) noexcept;
+
+/// Returns the process's initial stack pointer; the highest address if unknown. All frames of the
+/// main thread are below that address. Stacks of other threads may be above.
+std::uintptr_t initial_stack_pointer() noexcept;
+
+/// Returns true if a frame with the stack pointer `sp` is the process's initial frame, which unwind
+/// tables do not mark as outermost. May run inside malloc; preserves errno.
+bool is_initial_frame(std::uintptr_t sp) noexcept;
 
 }  // namespace alloctap::os
 

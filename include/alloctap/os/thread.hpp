@@ -1,13 +1,17 @@
-/// Kernel identifiers and names of threads, and the process-wide memory barrier.
-///
-/// Every function may run inside malloc and inside a signal handler. errno may change.
+/// Threads: identifiers, names, registers, workers, confinement, and the process-wide barrier.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 namespace alloctap::os {
+
+// Kernel identifiers and names of threads, and the process-wide memory barrier.
+//
+// Every function may run inside malloc and inside a signal handler. errno may change.
 
 using ThreadId = std::int32_t;
 using ProcessId = std::int32_t;
@@ -36,6 +40,72 @@ bool enable_process_wide_barrier() noexcept;
 /// Executes a full memory barrier on every thread of the process before it returns. Precondition:
 /// `enable_process_wide_barrier()` has returned true.
 void process_wide_barrier() noexcept;
+
+// Registers of stopped threads, used as roots of a leak scan.
+
+/// Registers of one thread.
+struct ThreadRegisters {
+  ThreadId id = 0;
+  /// True if the thread was stopped; if false, only `id` is valid. A debugger may hold the thread,
+  /// the system may forbid stopping it, or it waits uninterruptibly in the kernel.
+  bool seen = false;
+  std::uintptr_t stack_pointer = 0;
+  /// True if memory below the stack pointer (the ABI's red zone) may be in use. False for a thread
+  /// in a call made at that stack pointer.
+  bool has_red_zone = true;
+  /// The thread's `thread_pointer()`.
+  std::uintptr_t thread_pointer = 0;
+  /// The thread's `thread_storage()`.
+  std::uintptr_t thread_storage = 0;
+  /// Number of used `values`: all registers that may hold pointers, including vector registers.
+  std::size_t count = 0;
+  /// Number of leading `values` that are general registers in DWARF order, including the program
+  /// counter; 0 if they are in another order.
+  std::size_t general_count = 0;
+  std::array<std::uintptr_t, 440> values{};
+};
+
+/// Time in nanoseconds after which a thread that does not stop is left running.
+inline constexpr std::int64_t kFreezeTimeoutNs = 2'000'000'000;
+
+// A thread of the tracker, used as a background worker.
+
+/// A joinable thread that blocks every signal, so that the program's handlers never run on it.
+/// Starting it calls malloc and may take the loader's locks: control plane only.
+/// Constant-initialized. Not thread-safe.
+class WorkerThread {
+ public:
+  constexpr WorkerThread() noexcept = default;
+  WorkerThread(const WorkerThread&) = delete;
+  WorkerThread& operator=(const WorkerThread&) = delete;
+
+  /// Runs `body(argument)` on a new thread. Returns 0 or the negated system error. Precondition:
+  /// this object's previous thread was joined.
+  [[nodiscard]] int start(void (*body)(void*) noexcept, void* argument) noexcept;
+
+  /// Blocks until `body` ends; returns at once if no thread runs.
+  void join() noexcept;
+
+  /// Marks the thread as not running. Called in a forked child, where the thread does not exist.
+  void forget() noexcept { running_ = false; }
+
+  [[nodiscard]] bool running() const noexcept { return running_; }
+
+ private:
+  void (*body_)(void*) noexcept = nullptr;
+  void* argument_ = nullptr;
+  std::uint64_t handle_ = 0;
+  bool running_ = false;
+
+  friend void* run_worker(void* thread) noexcept;
+};
+
+// A flag that limits system calls inside malloc.
+
+/// True if the tracker may make no system calls inside malloc except those that malloc itself
+/// makes. A seccomp(2) filter might otherwise kill the program. The tracker then lacks data that
+/// only the kernel has, such as the bounds of a new stack. Set once, never cleared.
+inline constinit std::atomic<bool> threads_are_confined{false};
 
 }  // namespace alloctap::os
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "alloctap/annotate.h"
-#include "alloctap/pe/section_table.hpp"
+#include "alloctap/pe/mapped_image.hpp"
 
 namespace alloctap::pe {
 

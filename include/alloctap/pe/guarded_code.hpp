@@ -1,16 +1,18 @@
-/// Detects modules with Control Flow Guard, which checks the targets of indirect calls.
-///
-/// A flag in DllCharacteristics ("PE Format") marks modules that check targets against the system's
-/// list of valid targets. When a page becomes executable, all its addresses become valid, unless
-/// the caller requests that the list stays unchanged (os/memory_protection.hpp).
+/// Detects modules with checked indirect branches: Control Flow Guard, or BTI in ELF modules.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
-#include "alloctap/os/find_module.hpp"
+#include "alloctap/os/module_symbols.hpp"
 
 namespace alloctap::pe {
+
+// Detects modules with Control Flow Guard, which checks the targets of indirect calls.
+//
+// A flag in DllCharacteristics ("PE Format") marks modules that check targets against the system's
+// list of valid targets. When a page becomes executable, all its addresses become valid, unless
+// the caller requests that the list stays unchanged (os/memory_protection.hpp).
 
 /// Returns whether the module that contains `address` has Control Flow Guard. Takes no lock,
 /// allocates nothing.
@@ -30,3 +32,20 @@ inline bool has_guarded_code(std::uintptr_t address) noexcept {
 }
 
 }  // namespace alloctap::pe
+
+// Detects modules with checked indirect branches (AArch64 BTI, Control Flow Guard), for ELF or PE.
+//
+// `native::has_guarded_code(address)` returns whether the module that contains `address` has
+// checked branches. If the result is true, the module's pages must stay `guarded`
+// (os/memory_protection.hpp). Takes no lock, allocates nothing.
+
+#if defined(_WIN32)
+namespace alloctap::native {
+using pe::has_guarded_code;
+}
+#else
+#include "alloctap/elf/module_code.hpp"
+namespace alloctap::native {
+using elf::has_guarded_code;
+}
+#endif

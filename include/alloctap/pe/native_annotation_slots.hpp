@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #if defined(_WIN32)
-#include "alloctap/os/windows/loader_modules.hpp"
+#include "alloctap/os/windows/module_symbols.hpp"
 #include "alloctap/pe/annotation_slots.hpp"
 namespace alloctap::native {
 using pe::visit_annotation_slots_of;

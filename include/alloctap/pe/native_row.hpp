@@ -6,9 +6,9 @@
 #include "alloctap/elf/call_frame.hpp"
 
 #if defined(_WIN32)
-#include "alloctap/pe/loaded_row.hpp"
+#include "alloctap/pe/unwind_info.hpp"
 #else
-#include "alloctap/elf/loaded_row.hpp"
+#include "alloctap/elf/find_row.hpp"
 #include "alloctap/elf/module_code.hpp"
 #endif
 

@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <span>
 
-#include "alloctap/os/module_notices.hpp"
+#include "alloctap/os/module_symbols.hpp"
 #include "alloctap/record/thread_stats_table.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/symbol/module_history.hpp"
-#include "alloctap/symbol/unloaded_module_queue.hpp"
 
 namespace alloctap {
 

@@ -8,7 +8,7 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/observe/observer.hpp"
 #include "alloctap/os/errno_guard.hpp"
-#include "alloctap/runtime/errno_safe_recording_scope.hpp"
+#include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/tag/tag_policy.hpp"
 

@@ -5,11 +5,11 @@
 #include <cstdint>
 
 #include "alloctap/event/allocation_event.hpp"
+#include "alloctap/record/heap_summary.hpp"
 #include "alloctap/record/recorded_data.hpp"
-#include "alloctap/record/timeline_point.hpp"
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/runtime/no_destroy_lazy.hpp"
-#include "alloctap/runtime/single_flight.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
+#include "alloctap/runtime/static_objects.hpp"
 
 namespace alloctap {
 

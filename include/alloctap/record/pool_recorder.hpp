@@ -8,11 +8,9 @@
 
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/meta/pool_annotations.hpp"
 #include "alloctap/meta/pool_books.hpp"
-#include "alloctap/meta/pool_stacks.hpp"
 #include "alloctap/meta/pool_table.hpp"
-#include "alloctap/record/pool_summary.hpp"
+#include "alloctap/record/heap_summary.hpp"
 #include "alloctap/record/thread_stats.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 

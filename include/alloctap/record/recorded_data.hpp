@@ -6,10 +6,10 @@
 
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/meta/mapping_container.hpp"
-#include "alloctap/queue/logged_events.hpp"
+#include "alloctap/queue/event_stream.hpp"
 #include "alloctap/record/thread_stats_table.hpp"
 #include "alloctap/runtime/function_ref.hpp"
-#include "alloctap/sample/sampling_view.hpp"
+#include "alloctap/sample/sampling_policy.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/tag/tag_policy.hpp"
 

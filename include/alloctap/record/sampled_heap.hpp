@@ -13,8 +13,7 @@
 #include "alloctap/record/recorded_data.hpp"
 #include "alloctap/record/recording_mode.hpp"
 #include "alloctap/runtime/thread_state.hpp"
-#include "alloctap/sample/address_filter.hpp"
-#include "alloctap/sample/stack_estimates.hpp"
+#include "alloctap/sample/sampled_blocks.hpp"
 #include "alloctap/stack/stack_table.hpp"
 
 namespace alloctap {

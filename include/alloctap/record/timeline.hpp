@@ -8,13 +8,13 @@
 #include <mutex>
 #include <string_view>
 
+#include "alloctap/record/heap_summary.hpp"
 #include "alloctap/record/recorded_data.hpp"
-#include "alloctap/record/timeline_point.hpp"
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/runtime/cut_text.hpp"
 #include "alloctap/runtime/function_ref.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
-#include "alloctap/runtime/no_destroy_lazy.hpp"
+#include "alloctap/runtime/static_objects.hpp"
+#include "alloctap/runtime/text_bytes.hpp"
 
 namespace alloctap {
 

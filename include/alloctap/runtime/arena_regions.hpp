@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "alloctap/runtime/futex_lock.hpp"
-#include "alloctap/runtime/zeroed_array.hpp"
+#include "alloctap/runtime/static_objects.hpp"
 
 namespace alloctap {
 

@@ -1,16 +1,22 @@
-/// Per-thread objects of policies and trackers, stored in the thread's `ThreadState`.
+/// Per-thread objects in `ThreadState`, and structs that other threads copy without a data race.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
+#include <type_traits>
 
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
+
+// Per-thread objects of policies and trackers, stored in the thread's `ThreadState`.
 
 /// An index into `ThreadState::kept`, assigned on first use. Constant-initialized.
 class ThreadStateSlot {
@@ -92,6 +98,36 @@ class PerThread {
   }
 
   static inline constinit ThreadStateSlot slot_;
+};
+
+// A struct that one thread writes and other threads copy without a data race.
+
+/// A struct stored as relaxed atomic words. A copy that races with a store may mix old and new
+/// words, so it suits only data that tolerates mixing. Constant-initialized as zeros; may be used
+/// inside malloc.
+template <class T>
+class RelaxedAtomicStruct {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  void store(const T& value) noexcept {
+    std::array<std::uint64_t, kWords> words{};
+    std::memcpy(words.data(), &value, sizeof(T));
+    for (std::size_t i = 0; i < kWords; ++i) words_[i].store(words[i], std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] T load() const noexcept {
+    std::array<std::uint64_t, kWords> words;
+    for (std::size_t i = 0; i < kWords; ++i) words[i] = words_[i].load(std::memory_order_relaxed);
+    T value;
+    std::memcpy(static_cast<void*>(&value), words.data(), sizeof(T));
+    return value;
+  }
+
+ private:
+  static constexpr std::size_t kWords = (sizeof(T) + 7) / 8;
+
+  std::array<std::atomic<std::uint64_t>, kWords> words_{};
 };
 
 }  // namespace alloctap

@@ -11,7 +11,7 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena.hpp"
-#include "alloctap/runtime/zeroed_array.hpp"
+#include "alloctap/runtime/static_objects.hpp"
 
 namespace alloctap {
 

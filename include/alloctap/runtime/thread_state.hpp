@@ -1,4 +1,4 @@
-/// The tracker's per-thread state, and the mechanism that stops the world.
+/// The tracker's per-thread state, its recording scopes, and the mechanism that stops the world.
 #pragma once
 
 #include <array>
@@ -12,13 +12,15 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/futex.hpp"
-#include "alloctap/os/stack_bounds.hpp"
+#include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/thread.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
-#include "alloctap/runtime/no_destroy_lazy.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
+#include "alloctap/runtime/static_objects.hpp"
 
 namespace alloctap {
+
+// The tracker's per-thread state, and the mechanism that stops the world.
 
 /// Stops the world: waits until other threads leave their recording scopes, and blocks threads that
 /// enter one. One per process. A thread's flag is 1 while the thread records (`enter` to `leave`).
@@ -243,6 +245,25 @@ class RecordingScope {
 
  private:
   ThreadState* state_;
+};
+
+// A recording scope that preserves errno.
+
+/// A `RecordingScope` whose destructor restores errno. On Linux `ThreadState` caches the address of
+/// errno, because two calls of the C library for each malloc/free pair cost more.
+///
+/// `ErrnoGuard` is the first base and so is destroyed last, because the destructor of
+/// `RecordingScope` may make a system call that changes errno.
+class ErrnoSafeRecordingScope : os::ErrnoGuard, public RecordingScope {
+ public:
+  ALLOCTAP_ALWAYS_INLINE ErrnoSafeRecordingScope() noexcept
+      : ErrnoSafeRecordingScope(ThreadStates::mine()) {}
+  /// Inlined, because a call would force the caller's values from registers into memory.
+  ALLOCTAP_ALWAYS_INLINE ~ErrnoSafeRecordingScope() {}
+
+ private:
+  ALLOCTAP_ALWAYS_INLINE explicit ErrnoSafeRecordingScope(ThreadState* mine) noexcept
+      : ErrnoGuard(mine != nullptr ? mine->error : os::ErrnoSlot::mine()), RecordingScope(mine) {}
 };
 
 }  // namespace alloctap

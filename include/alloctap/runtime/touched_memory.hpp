@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/os/confinement.hpp"
 #include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/memory_map.hpp"
+#include "alloctap/os/thread.hpp"
 
 namespace alloctap {
 

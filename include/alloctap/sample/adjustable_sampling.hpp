@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloctap/sample/poisson_by_bytes.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
-#include "alloctap/sample/thread_sampler.hpp"
 
 namespace alloctap {
 

@@ -1,4 +1,4 @@
-/// The contract of sampling policies: which allocations are recorded, and which with a stack.
+/// The contract of sampling policies, and the view of samples that snapshots get.
 #pragma once
 
 #include <concepts>
@@ -8,10 +8,13 @@
 #include <type_traits>
 
 #include "alloctap/event/policy_features.hpp"
+#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
+
+// The contract of sampling policies: which allocations are recorded, and which with a stack.
 
 /// Whether and how an allocation is recorded.
 enum class SampleDecision : std::uint8_t {
@@ -84,6 +87,26 @@ struct CheckedSampling {
       "Sampling", kHas, countdown, requires(ThreadState& thread) { S::countdown(thread); });
   ALLOCTAP_CHECK_FEATURE("Sampling", kHas, after_fork, requires { S::after_fork(); });
   static constexpr bool ok = true;
+};
+
+// The sampling policy of a tracker and its estimates, for snapshots.
+
+/// The estimated counts of one stack: sums of sample weights.
+struct StackEstimate {
+  double allocations = 0;
+  double allocated_bytes = 0;
+  double temporary_allocations = 0;
+};
+
+/// The sampling policy and the estimates for a snapshot.
+struct SamplingView {
+  /// Returns whether every allocation was recorded, so that counts are exact.
+  [[nodiscard]] bool is_exact() const noexcept { return estimate == nullptr; }
+
+  SamplingDescription policy;
+  double (*weight)(std::size_t size) noexcept = nullptr;
+  /// Returns the estimate of a stack; nullptr if every allocation was recorded.
+  StackEstimate (*estimate)(StackId stack) noexcept = nullptr;
 };
 
 }  // namespace alloctap

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/record/allocation_totals.hpp"
+#include "alloctap/record/heap_summary.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/status.hpp"

@@ -1,4 +1,4 @@
-/// The recorded history of game frames.
+/// The recorded history of game frames: counters per frame and tag, worst frames, budgets.
 #pragma once
 
 #include <array>
@@ -8,12 +8,115 @@
 
 #include "alloctap/event/allocator_call.hpp"
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/event/stack_owner.hpp"
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/snapshot/budget_summary.hpp"
-#include "alloctap/snapshot/frame_counts.hpp"
 
 namespace alloctap {
+
+// Per-frame counters of a game.
+
+/// Number of a game frame. The first mark begins game frame 1; 0 is the time before that mark.
+using FrameNumber = std::uint64_t;
+
+/// Allocator activity in a game frame or for one tag or stack in it. A reallocation counts as a
+/// deallocation and an allocation.
+struct FrameCounts {
+  std::uint64_t allocations = 0;
+  std::uint64_t allocated_bytes = 0;
+  std::uint64_t deallocations = 0;
+  std::uint64_t freed_bytes = 0;
+  /// Estimated time in the allocator, from all large calls and a random sample of one in
+  /// `kTimedOneIn` other calls. 0 if the hook does not measure time.
+  std::uint64_t allocator_ns = 0;
+
+  constexpr FrameCounts& operator+=(const FrameCounts& other) noexcept {
+    allocations += other.allocations;
+    allocated_bytes += other.allocated_bytes;
+    deallocations += other.deallocations;
+    freed_bytes += other.freed_bytes;
+    allocator_ns += other.allocator_ns;
+    return *this;
+  }
+  friend constexpr bool operator==(const FrameCounts&, const FrameCounts&) noexcept = default;
+};
+
+/// Sampling rate of timed calls: one in this many small calls is timed, at random.
+inline constexpr std::uint32_t kTimedOneIn = 64;
+
+/// Pseudo-tags: `kAllTags` is the sum over all tags, `kOtherTags` over tags without rows.
+inline constexpr TagId kAllTags = 0xFFFF;
+inline constexpr TagId kOtherTags = 0xFFFE;
+
+/// Counts of one thread for one tag in one game frame.
+struct FrameRow {
+  FrameNumber frame = 0;
+  /// The game frame in which the row was written.
+  FrameNumber written = 0;
+  FrameCounts counts{};
+  /// Peak of the thread's net allocation (allocated minus freed bytes) above its value at the begin
+  /// of the game frame.
+  std::uint64_t rise = 0;
+  TagId tag = kNoTag;
+};
+
+// The state of memory budgets.
+
+/// The quantity that a budget limits.
+enum class BudgetKind : std::uint8_t { kHeldBytes, kAllocationsPerFrame, kBytesPerFrame };
+inline constexpr std::size_t kBudgetKinds = 3;
+inline constexpr std::array<BudgetKind, kBudgetKinds> kAllBudgetKinds{
+    BudgetKind::kHeldBytes, BudgetKind::kAllocationsPerFrame, BudgetKind::kBytesPerFrame};
+
+[[nodiscard]] constexpr std::string_view name_of(BudgetKind kind) noexcept {
+  switch (kind) {
+    case BudgetKind::kHeldBytes:
+      return "held_bytes";
+    case BudgetKind::kAllocationsPerFrame:
+      return "allocations_per_frame";
+    case BudgetKind::kBytesPerFrame:
+      break;
+  }
+  return "bytes_per_frame";
+}
+
+/// The value of a limit that is not set.
+inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
+
+/// An allocation that exceeded a budget, and the state of the budget.
+struct BudgetOffence {
+  /// The tag whose budget was exceeded. The allocation may be in a nested tag.
+  TagId tag = kNoTag;
+  BudgetKind kind = BudgetKind::kHeldBytes;
+  std::uint64_t limit = 0;
+  /// The value of the limited quantity, including this allocation.
+  std::uint64_t value = 0;
+  /// The stack of the allocation.
+  StackId stack = kNoStackId;
+  FrameNumber frame = 0;
+  /// Time of the allocation, in nanoseconds since the Unix epoch.
+  std::int64_t time_ns = 0;
+  /// The name of the tag without its parents. Its storage lives as long as the process.
+  std::string_view tag_name = {};
+};
+
+/// The state of one limit of a budget.
+struct LimitSummary {
+  std::uint64_t limit = kUnlimited;
+  /// Bytes held now (`kHeldBytes`), otherwise the value in the current game frame.
+  std::uint64_t value = 0;
+  /// The maximum of `value` so far, over all game frames.
+  std::uint64_t most = 0;
+  /// Number of times that the action of the budget ran.
+  std::uint64_t offences = 0;
+};
+
+/// The budget of a tag and its nested tags.
+struct BudgetSummary {
+  TagId tag = kNoTag;
+  /// Indexed by `BudgetKind`.
+  std::array<LimitSummary, kBudgetKinds> limits{};
+};
+
+// The recorded history of game frames.
 
 /// Allocator activity of one tag in one game frame.
 struct TagOfFrame {

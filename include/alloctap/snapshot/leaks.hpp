@@ -6,9 +6,8 @@
 #include <cstdint>
 
 #include "alloctap/annotate.h"
-#include "alloctap/event/stack_owner.hpp"
+#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/snapshot/rule_match.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
 #include "alloctap/status.hpp"
@@ -64,7 +63,7 @@ struct FoundLeaks {
 /// counts the stack. Rules do not match blocks without a stack. Blocks in `expected_to_stay` of
 /// annotate.hpp are suppressed without a rule.
 ///
-/// `Frames` is an indexed list of frames such as `FrameList` (dump/frame_list.hpp): `size()`,
+/// `Frames` is an indexed list of frames such as `FrameList` (dump/named_stacks.hpp): `size()`,
 /// `index_of(stack, address)`, `source(i)`, `place(i)`. Each frame is matched to the rules once.
 template <class Frames>
 class LeakFinder {

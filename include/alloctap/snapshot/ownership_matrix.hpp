@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "alloctap/event/stack_owner.hpp"
+#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/status.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "alloctap/event/logged_event.hpp"
-#include "alloctap/meta/flat_hash_table.hpp"
+#include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 

@@ -10,7 +10,7 @@
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/symbol/module_table.hpp"
-#include "alloctap/symbol/source_frame.hpp"
+#include "alloctap/symbol/symbols.hpp"
 
 namespace alloctap {
 

@@ -1,33 +1,169 @@
-/// A consistent copy of a tracker's state.
+/// A consistent copy of a tracker's state, and the summaries of threads, frees and sizes in it.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include "alloctap/check/check_settings.hpp"
-#include "alloctap/check/guard_page_stats.hpp"
 #include "alloctap/check/misuse_log.hpp"
 #include "alloctap/event/allocation_event.hpp"
+#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/meta/mapping_container.hpp"
-#include "alloctap/queue/logged_events.hpp"
-#include "alloctap/record/allocation_totals.hpp"
-#include "alloctap/record/pool_summary.hpp"
-#include "alloctap/record/timeline_point.hpp"
+#include "alloctap/os/thread.hpp"
+#include "alloctap/queue/event_stream.hpp"
+#include "alloctap/record/heap_summary.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/runtime/text_pool.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
-#include "alloctap/snapshot/frees_by_thread.hpp"
-#include "alloctap/snapshot/offence_sum.hpp"
 #include "alloctap/snapshot/reach/reachability.hpp"
-#include "alloctap/snapshot/size_histogram.hpp"
 #include "alloctap/snapshot/snapshot_options.hpp"
-#include "alloctap/snapshot/thread_summary.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/tag/tag_table.hpp"
 
 namespace alloctap {
+
+// Frees by thread and allocating stack.
+
+/// Sums over the blocks that one stack allocated and one thread freed, since the start.
+struct FreesByThread {
+  StackId stack = kNoStackId;
+  /// The index of the freeing thread in `Snapshot::threads`.
+  std::uint32_t thread = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Whether a snapshot has frees by thread, and if not, why.
+enum class FreedKnowledge : std::uint8_t {
+  kNotAsked,
+  kAll,
+  /// Some frees were not counted because memory ran out.
+  kIncomplete,
+  /// The queue applies events on other threads than the calling ones.
+  kNotKnown,
+  /// The tracker samples, so that only frees of sampled blocks are counted.
+  kSampled,
+};
+
+struct FreedByThread {
+  FreedKnowledge knowledge = FreedKnowledge::kNotAsked;
+  /// Rows sorted by thread, then by stack. Allocated in the arena.
+  ArenaArray<FreesByThread> blocks;
+
+  /// Returns whether `blocks` has data, perhaps incomplete.
+  [[nodiscard]] bool is_available() const noexcept {
+    return knowledge == FreedKnowledge::kAll || knowledge == FreedKnowledge::kIncomplete;
+  }
+};
+
+// Allocations in no-allocation scopes.
+
+/// Sums of allocations and frees in no-allocation scopes.
+struct AllocationSums {
+  std::uint64_t allocations = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t frees = 0;
+};
+
+/// The allocations and frees of one stack in no-allocation scopes with one name. Counts only
+/// executions of a scope that violated it. In such executions, also counts permitted allocations.
+struct OffenceSum {
+  static constexpr std::size_t kLongestName = 63;
+
+  StackId stack = kNoStackId;
+  /// Number of executions of the scope that violated it.
+  std::uint64_t scopes = 0;
+  AllocationSums sums = {};
+  char name_text[kLongestName + 1] = {};
+
+  /// Returns the scope's name, truncated to `kLongestName` bytes.
+  [[nodiscard]] std::string_view scope() const noexcept { return name_text; }
+};
+
+// A histogram of live blocks by size.
+
+/// The live blocks of one size class.
+struct SizeClass {
+  std::uint64_t live_allocations = 0;
+  std::uint64_t live_bytes = 0;
+};
+
+/// Class 0 holds empty blocks; class k holds blocks of 2^(k-1) to 2^k - 1 bytes.
+inline constexpr std::size_t kSizeClasses = 65;
+using SizeHistogram = std::array<SizeClass, kSizeClasses>;
+
+[[nodiscard]] constexpr std::size_t size_class(std::uint64_t bytes) noexcept {
+  return static_cast<std::size_t>(std::bit_width(bytes));
+}
+
+[[nodiscard]] constexpr std::uint64_t least_size(std::size_t size_class) noexcept {
+  return size_class == 0 ? 0 : std::uint64_t{1} << (size_class - 1);
+}
+
+[[nodiscard]] constexpr std::uint64_t greatest_size(std::size_t size_class) noexcept {
+  return size_class == 0 ? 0 : least_size(size_class) - 1 + least_size(size_class);
+}
+
+// Allocations by thread.
+
+/// The calls of one thread since the start. Ended threads are included. After many threads, a
+/// tracker lets new threads reuse the counters of ended ones. Such a summary covers `threads`
+/// successive threads and has the id of the last thread.
+///
+/// A thread's live blocks are known only if the tracker's `Tags` distinguish threads. Otherwise a
+/// block's record has no thread, and any thread may free the block. `DirectQueue` counts
+/// deallocations on the calling thread, a queue with a worker on the thread that applies them. With
+/// a sampling policy, all numbers except `net_bytes` and `holding` still count every call.
+struct ThreadSummary {
+  /// The live blocks that the thread allocated.
+  struct Holding {
+    std::uint64_t live_allocations = 0;
+    std::uint64_t live_bytes = 0;
+  };
+
+  os::ThreadId thread_id = 0;
+  /// Whether the thread still existed when the snapshot ended.
+  bool alive = false;
+  /// Number of successive threads in this summary. Only the last thread is identified.
+  std::uint32_t threads = 1;
+  AllocationTotals total = {};
+  /// Known blocks of any thread that this thread freed. With sampling, also unknown blocks.
+  std::uint64_t deallocations = 0;
+  /// Bytes allocated minus bytes freed by the thread. Negative if the thread frees blocks of other
+  /// threads. The sum over all threads equals the live bytes.
+  std::int64_t net_bytes = 0;
+  /// `ThreadNumber` in the owner of the thread's stacks; `kNoThread` if unknown.
+  ThreadNumber number = kNoThread;
+  /// The thread's live blocks; nullopt if unknown. An estimate if live numbers are estimates.
+  /// Blocks without a known stack count for no thread.
+  std::optional<Holding> holding = {};
+  std::array<char, 16> name_text{};
+  std::size_t name_bytes = 0;
+
+  /// Returns the system's name of the thread. Empty if the thread has ended.
+  [[nodiscard]] std::string_view name() const noexcept { return {name_text.data(), name_bytes}; }
+};
+
+/// Sets the name of each thread, and whether the thread still exists. Precondition: `threads` are
+/// in order of creation. If two ids are equal, the earlier thread has ended. Control plane.
+inline void name_threads(std::span<ThreadSummary> threads) noexcept {
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    ThreadSummary& thread = threads[i];
+    thread.alive = os::thread_is_alive(thread.thread_id);
+    for (const ThreadSummary& later : threads.subspan(i + 1)) {
+      if (later.thread_id == thread.thread_id) thread.alive = false;
+    }
+    if (thread.alive) thread.name_bytes = os::thread_name(thread.thread_id, thread.name_text);
+  }
+}
+
+// A consistent copy of a tracker's state.
 
 /// Statistics about the completeness of the data. Every report begins with them.
 struct DataQuality {

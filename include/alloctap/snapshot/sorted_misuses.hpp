@@ -4,10 +4,9 @@
 #include <cstdint>
 #include <utility>
 
+#include "alloctap/check/misuse.hpp"
 #include "alloctap/check/misuse_log.hpp"
-#include "alloctap/check/misuse_stacks.hpp"
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/snapshot/rule_match.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
 #include "alloctap/status.hpp"

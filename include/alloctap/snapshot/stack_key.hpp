@@ -11,8 +11,8 @@
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/runtime/text_hash.hpp"
-#include "alloctap/snapshot/tag_paths.hpp"
+#include "alloctap/runtime/text_bytes.hpp"
+#include "alloctap/snapshot/by_tag.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/symbol/module_table.hpp"
 

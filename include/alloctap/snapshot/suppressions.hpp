@@ -1,4 +1,4 @@
-/// Suppression rules for leaks and faults.
+/// Suppression rules for leaks and faults, their patterns, and their matching against frames.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +9,20 @@
 #include <span>
 #include <string_view>
 
+#include "alloctap/check/misuse.hpp"
 #include "alloctap/check/misuse_keys.hpp"
-#include "alloctap/check/misuse_kinds.hpp"
 #include "alloctap/message_text.hpp"
-#include "alloctap/os/default_suppressions.hpp"
+#include "alloctap/os/process.hpp"
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/runtime/cut_text.hpp"
+#include "alloctap/runtime/text_bytes.hpp"
 #include "alloctap/runtime/text_pool.hpp"
 #include "alloctap/status.hpp"
+#include "alloctap/symbol/module_table.hpp"
+#include "alloctap/symbol/symbols.hpp"
 
 namespace alloctap {
+
+// Suppression rules for leaks and faults.
 
 /// A suppression rule. `leak:PATTERN` suppresses leaked blocks if a frame of their stack matches by
 /// function, source file or module. `misuse:PATTERN` suppresses faults if a frame in one of their
@@ -147,6 +151,76 @@ class Suppressions {
   ArenaArray<SuppressionRule> leak_rules_;
   ArenaArray<SuppressionRule> misuse_rules_;
   TextPool pool_;
+};
+
+// Patterns of suppressions for functions, files and modules.
+
+/// Returns whether `pattern` occurs in `text`. A leading '^' anchors it at the start, a trailing
+/// '$' at the end. '*' matches any characters, or none. An empty text never matches. Patterns are
+/// those of LeakSanitizer with two exceptions. A '$' elsewhere is literal. `b$` matches "bab",
+/// where LeakSanitizer stops at the first 'b'.
+[[nodiscard]] constexpr bool matches_pattern(std::string_view pattern,
+                                             std::string_view text) noexcept {
+  if (text.empty()) return false;
+  bool at_start = pattern.starts_with('^');
+  if (at_start) pattern.remove_prefix(1);
+  const bool at_end = pattern.ends_with('$');
+  if (at_end) pattern.remove_suffix(1);
+  for (;;) {
+    const std::size_t star = pattern.find('*');
+    const std::string_view piece = pattern.substr(0, star);
+    const bool last = star == pattern.npos;
+    if (last && at_end) return at_start ? text == piece : text.ends_with(piece);
+    const std::size_t found = text.find(piece);
+    if (at_start ? found != 0 : found == text.npos) return false;
+    if (last) return true;
+    text.remove_prefix(found + piece.size());
+    pattern.remove_prefix(star + 1);
+    at_start = false;
+  }
+}
+
+// Matches suppression rules against frames.
+
+/// Returns whether `pattern` matches a function (inlined or not), the source file or the module of
+/// frame number `frame`. `Frames` is an indexed list such as `FrameList` (dump/named_stacks.hpp).
+template <class Frames>
+[[nodiscard]] bool names_frame(std::string_view pattern, const Frames& frames, std::size_t frame) {
+  const Module* module = frames.place(frame).module;
+  if (module != nullptr && matches_pattern(pattern, module->path)) return true;
+  const auto source = frames.source(frame);
+  return std::any_of(source.begin(), source.end(), [pattern](const SourceFrame& place) {
+    return matches_pattern(pattern, place.function) || matches_pattern(pattern, place.file);
+  });
+}
+
+/// Returns the index of the first rule for which `holds(rule)` returns true, or
+/// `Suppressions::kNoRule`. If `only` is true, considers only `only-` rules, otherwise all others.
+template <class Holds>
+[[nodiscard]] std::uint32_t find_rule(std::span<const SuppressionRule> rules, bool only,
+                                      Holds&& holds) {
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (rules[i].only == only && holds(rules[i])) return static_cast<std::uint32_t>(i);
+  }
+  return Suppressions::kNoRule;
+}
+
+/// The result of matching all rules against one leak or fault.
+struct RuleVerdict {
+  /// The rule that suppresses the leak or fault; `kNoRule` if it is reported.
+  std::uint32_t suppressed_by = Suppressions::kNoRule;
+  /// The suppression rule or `only-` rule that matched; `kNoRule` if no rule matched.
+  std::uint32_t matched = Suppressions::kNoRule;
+
+  /// Combines the first matching suppression rule and the first matching `only-` rule.
+  /// `first_allowing` is the first `only-` rule of the list. Each index may be `kNoRule`.
+  [[nodiscard]] static constexpr RuleVerdict of(std::uint32_t suppressing, std::uint32_t allowing,
+                                                std::uint32_t first_allowing) noexcept {
+    constexpr std::uint32_t kNoRule = Suppressions::kNoRule;
+    if (suppressing != kNoRule) return {suppressing, suppressing};
+    if (allowing != kNoRule) return {kNoRule, allowing};
+    return {first_allowing, kNoRule};
+  }
 };
 
 }  // namespace alloctap

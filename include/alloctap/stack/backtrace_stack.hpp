@@ -5,7 +5,7 @@
 #include <unwind.h>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/os/stack_bounds.hpp"
+#include "alloctap/os/memory_map.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 
 namespace alloctap {

@@ -9,8 +9,8 @@
 #include "alloctap/annotate.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
-#include "alloctap/runtime/no_destroy_lazy.hpp"
-#include "alloctap/stack/stack_chain.hpp"
+#include "alloctap/runtime/static_objects.hpp"
+#include "alloctap/stack/cached_frame_chain.hpp"
 
 namespace alloctap {
 

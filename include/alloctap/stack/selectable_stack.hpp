@@ -9,7 +9,6 @@
 
 #include "alloctap/annotate.h"
 #include "alloctap/macros.hpp"
-#include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 
 namespace alloctap {

@@ -11,10 +11,9 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/stack/cached_frame_chain.hpp"
-#include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 #include "alloctap/stack/stack_memory.hpp"
-#include "alloctap/stack/unwind_frame.hpp"
+#include "alloctap/stack/unwind_rules.hpp"
 
 namespace alloctap {
 

@@ -9,8 +9,8 @@
 
 #include "alloctap/arch/frame_record.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/confinement.hpp"
 #include "alloctap/os/memory_map.hpp"
+#include "alloctap/os/thread.hpp"
 
 namespace alloctap {
 

@@ -1,19 +1,215 @@
-/// The stack table, which gives every distinct stack a 32-bit id.
+/// The stack table, which gives every distinct stack a 32-bit id, and its entries and storage.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 
 #include "alloctap/event/stack_identity.hpp"
-#include "alloctap/event/stack_owner.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
-#include "alloctap/runtime/zeroed_array.hpp"
-#include "alloctap/stack/stack_storage.hpp"
-#include "alloctap/stack/stack_table_entry.hpp"
+#include "alloctap/runtime/static_objects.hpp"
 
 namespace alloctap {
+
+// The entry type of a stack table, and a range over a stack's frames.
+
+/// A header followed by the innermost frames of a stack, leaf first. The remaining frames are in
+/// `outer`, which other stacks may share. Immutable.
+struct StackTableEntry {
+  StackHash hash;
+  const StackTableEntry* outer = nullptr;
+  /// Empty if this entry is a part that several stacks share, not a whole stack.
+  StackOwner owner;
+  /// The number of frames, including those of `outer`.
+  std::uint32_t depth = 0;
+
+  /// Stacks are split into parts of this many frames, counted from the outermost.
+  static constexpr std::uint32_t kPartFrames = 8;
+
+  /// Returns the number of frames stored in this entry.
+  [[nodiscard]] std::uint32_t own() const noexcept {
+    return depth == 0 ? 0 : (depth - 1) % kPartFrames + 1;
+  }
+
+  [[nodiscard]] const std::uintptr_t* frames() const noexcept {
+    return reinterpret_cast<const std::uintptr_t*>(this + 1);
+  }
+};
+
+/// A range over the frames of a stored stack, leaf first. Cheap to copy; valid while the table
+/// exists.
+class StackFrames {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = std::uintptr_t;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const std::uintptr_t*;
+    using reference = const std::uintptr_t&;
+
+    constexpr Iterator() noexcept = default;
+    explicit Iterator(const StackTableEntry* stack) noexcept : stack_(stack) {}
+
+    reference operator*() const noexcept { return stack_->frames()[at_]; }
+    Iterator& operator++() noexcept {
+      if (++at_ == stack_->own()) {
+        stack_ = stack_->outer;
+        at_ = 0;
+      }
+      return *this;
+    }
+    Iterator operator++(int) noexcept {
+      const Iterator before = *this;
+      ++*this;
+      return before;
+    }
+    friend bool operator==(const Iterator&, const Iterator&) noexcept = default;
+
+   private:
+    const StackTableEntry* stack_ = nullptr;
+    std::uint32_t at_ = 0;
+  };
+
+  constexpr StackFrames() noexcept = default;
+  explicit StackFrames(const StackTableEntry* stack) noexcept : stack_(stack) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return stack_ == nullptr ? 0 : stack_->depth; }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] Iterator begin() const noexcept { return Iterator(empty() ? nullptr : stack_); }
+  [[nodiscard]] Iterator end() const noexcept { return {}; }
+
+  /// Takes time linear in `index / kPartFrames`. Precondition: `index < size()`.
+  std::uintptr_t operator[](std::size_t index) const noexcept {
+    const StackTableEntry* stack = stack_;
+    for (; index >= stack->own(); stack = stack->outer) index -= stack->own();
+    return stack->frames()[index];
+  }
+
+ private:
+  const StackTableEntry* stack_ = nullptr;
+};
+
+// The memory of a stack table, in which stacks share their outer frames.
+
+/// Storage that deduplicates the outer frames of stacks. A stack is split into parts of
+/// `kPartFrames` frames, counted from the outermost. Stacks whose outer frames are equal share the
+/// parts that hold the equal frames. So a new stack takes memory for its new parts and up to
+/// `kPartFrames` frames. A part's key is the hash of its frames and all frames outside them.
+///
+/// Not thread-safe, but any thread may read stored entries, because they are immutable. Runs inside
+/// malloc. Constant-initialized, never destroyed; never frees a stack.
+class StackStorage {
+ public:
+  static constexpr std::size_t kPartFrames = StackTableEntry::kPartFrames;
+
+  constexpr StackStorage() noexcept = default;
+  StackStorage(const StackStorage&) = delete;
+  StackStorage& operator=(const StackStorage&) = delete;
+
+  /// Stores `frames`, leaf first, under `hash`. Returns nullptr if out of memory. Stacks that
+  /// differ only in their owner share all parts but the innermost.
+  [[nodiscard]] const StackTableEntry* keep(const StackHash& hash,
+                                            std::span<const std::uintptr_t> frames,
+                                            StackOwner owner = {}) noexcept;
+
+  /// Stores a copy of `stack` with another hash. Returns nullptr if out of memory.
+  [[nodiscard]] const StackTableEntry* keep_under(const StackHash& hash,
+                                                  const StackTableEntry& stack) noexcept;
+
+ private:
+  /// A pointer to a part, tagged with 16 bits of the part's hash in the upper bits, which addresses
+  /// do not use. The tag reveals most mismatches without a dereference.
+  class PartPointer {
+   public:
+    PartPointer() noexcept = default;
+    explicit PartPointer(const StackTableEntry* part) noexcept
+        : bits_(reinterpret_cast<std::uintptr_t>(part) | tag_of(part->hash)) {}
+
+    [[nodiscard]] bool empty() const noexcept { return bits_ == 0; }
+    /// Returns the part, or nullptr if this pointer is empty.
+    [[nodiscard]] const StackTableEntry* get() const noexcept {
+      return reinterpret_cast<const StackTableEntry*>(bits_ & kAddress);
+    }
+    [[nodiscard]] bool is_of(const StackHash& hash) const noexcept {
+      return (bits_ & ~kAddress) == tag_of(hash) && get()->hash == hash;
+    }
+
+   private:
+    static constexpr std::uintptr_t kAddress = (std::uintptr_t{1} << 48) - 1;
+
+    static std::uintptr_t tag_of(const StackHash& hash) noexcept { return hash.first & ~kAddress; }
+
+    std::uintptr_t bits_ = 0;
+  };
+
+  static constexpr std::size_t kSmallChunk = 256 * 1024;
+  static constexpr std::size_t kSmallChunks = 8;
+  static constexpr std::size_t kLargeChunk = 2 * 1024 * 1024;
+  static constexpr std::size_t kFirstCapacity = 512;
+
+  /// A boundary between two parts of the last stack stored, and the part outside that boundary.
+  struct Cut {
+    /// The hash of all frames outside the boundary.
+    StackHash hash;
+    const StackTableEntry* part;
+  };
+
+  bool make_room_for_cuts(std::size_t count) noexcept;
+
+  /// Returns how many of the outermost `cuts` parts equal those of the last stack. Consecutive
+  /// stacks share most parts, so this saves look-ups and hashing, whose multiplications form a
+  /// dependency chain.
+  [[nodiscard]] std::size_t parts_as_before(std::span<const std::uintptr_t> frames,
+                                            std::size_t cuts) const noexcept;
+
+  /// Computes the hashes of the cuts from number `same` on. Prefetches the slots for the hashes in
+  /// `parts_`, because the slots are seldom in the processor's cache.
+  void hash_parts(std::span<const std::uintptr_t> frames, std::size_t same,
+                  std::size_t cuts) noexcept;
+
+  /// Stores the parts in `cuts_` for the next call. `innermost` is the innermost part.
+  void remember_parts(const StackTableEntry* innermost, std::size_t cuts) noexcept;
+
+  [[nodiscard]] const StackTableEntry* find_part(const StackHash& hash) const noexcept {
+    return capacity_ == 0 ? nullptr : place_of(parts_, capacity_, hash)->get();
+  }
+
+  /// Adds a new part. Returns nullptr if out of memory.
+  const StackTableEntry* add_part(const StackHash& hash, std::span<const std::uintptr_t> frames,
+                                  const StackTableEntry* outer) noexcept;
+
+  /// Returns the slot of the part with hash `hash`, or the empty slot in which to store it.
+  static PartPointer* place_of(PartPointer* parts, std::size_t capacity,
+                               const StackHash& hash) noexcept;
+
+  bool grow() noexcept;
+
+  /// Stores an entry for the innermost of `frames`, those that `outer` does not contain.
+  const StackTableEntry* store(const StackHash& hash, std::span<const std::uintptr_t> frames,
+                               const StackTableEntry* outer, StackOwner owner = {}) noexcept;
+
+  /// Allocates an entry, followed by room for `own` frames.
+  StackTableEntry* make_room_for(std::size_t own) noexcept;
+
+  /// Allocates the next chunk. The first chunks are small, because most programs fill few chunks.
+  bool begin_chunk() noexcept;
+
+  PartPointer* parts_ = nullptr;
+  std::size_t capacity_ = 0;
+  std::size_t part_count_ = 0;
+  std::byte* chunk_ = nullptr;
+  std::size_t chunk_left_ = 0;
+  std::size_t small_chunks_ = 0;
+  Cut* cuts_ = nullptr;
+  std::size_t cut_capacity_ = 0;
+  /// The number of elements of `cuts_` that describe the last stack.
+  std::size_t cuts_before_ = 0;
+};
+
+// The stack table, which gives every distinct stack a 32-bit id.
 
 /// The id of all stacks that could not be stored. This id has no frames.
 inline constexpr StackId kUnknownStack = 1;

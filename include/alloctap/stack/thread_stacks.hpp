@@ -6,11 +6,11 @@
 #include <cstdint>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/os/stack_bounds.hpp"
+#include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/thread.hpp"
 #include "alloctap/runtime/thread_state.hpp"
+#include "alloctap/stack/cached_frame_chain.hpp"
 #include "alloctap/stack/fibers.hpp"
-#include "alloctap/stack/stack_chain.hpp"
 
 namespace alloctap {
 

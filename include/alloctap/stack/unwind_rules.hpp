@@ -1,15 +1,150 @@
-/// The process-wide map from code addresses to unwind rules.
+/// Frames, the unwind rules that find their callers, and the process-wide cache of rules.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
-#include "alloctap/runtime/zeroed_array.hpp"
-#include "alloctap/stack/unwind_rule.hpp"
+#include "alloctap/arch/frame_record.hpp"
+#include "alloctap/runtime/static_objects.hpp"
 
 namespace alloctap {
+
+// The state of one frame in an unwind walk, with the stack words read to find it.
+
+/// A stack frame: the registers from which an `UnwindRule` finds the caller.
+struct UnwindFrame {
+  /// The return address or, if a signal interrupted the function, the interrupted instruction's
+  /// address plus 1. So `pc - 1` is in the call or the interrupted instruction.
+  std::uintptr_t pc = 0;
+  /// The stack pointer after the callee has returned.
+  std::uintptr_t sp = 0;
+  /// The frame pointer register after the callee has returned, even if it is used otherwise.
+  std::uintptr_t fp = 0;
+
+  [[nodiscard]] std::uintptr_t call_address() const noexcept { return pc - 1; }
+  friend bool operator==(const UnwindFrame&, const UnwindFrame&) = default;
+};
+
+/// The address of a stack word, and its value when a walk read it.
+struct StackWord {
+  std::uintptr_t address = 0;
+  std::uintptr_t value = 0;
+};
+
+/// Maximum number of words read to find a frame; a signal frame needs the most.
+inline constexpr std::size_t kMaxWordsOfFrame = 4;
+using FrameWords = std::array<StackWord, kMaxWordsOfFrame>;
+
+/// How the step from a frame to its caller uses the frame pointer.
+enum class FramePointerUse : std::uint8_t {
+  /// The step reads fp to find the caller.
+  kUsed,
+  /// The step only passes fp to the caller, unchanged.
+  kPassedOn,
+  /// The step ignores fp, because the caller's fp is loaded from the stack or not needed.
+  kIgnored,
+};
+
+/// Metadata of the step from a frame to its caller, stored with the caller. Written as one word.
+struct StepNotes {
+  /// Number of stack words read.
+  std::uint8_t word_count = 0;
+  /// Whether the callee had no unwind table and was unwound by frame record.
+  bool by_record = false;
+  /// Whether the last word supplied the frame pointer and nothing else.
+  bool last_word_is_frame_pointer = false;
+  /// How the step used the callee's frame pointer.
+  FramePointerUse use = FramePointerUse::kUsed;
+};
+static_assert(sizeof(StepNotes) == sizeof(std::uint32_t));
+
+/// A frame with the stack words read to find it.
+struct NotedFrame {
+  UnwindFrame frame;
+  StepNotes step;
+  FrameWords words;
+};
+
+// An 8-byte encoding of rows of unwind tables.
+
+namespace elf {
+struct CallFrameRow;
+}
+
+/// An unwind rule that finds the caller from the stack pointer and the frame pointer alone. Nearly
+/// all unwind table rows of compiled code fit in this struct. `kNeedsTable` marks the other rows.
+struct UnwindRule {
+  enum class Kind : std::uint8_t {
+    /// No rule: the code has no unwind table.
+    kNone,
+    /// CFA = sp + cfa_offset.
+    kFromStackPointer,
+    /// CFA = fp + cfa_offset.
+    kFromFramePointer,
+    /// CFA = the word at fp + cfa_offset, and the caller's fp is at fp + 8 * fp_slot. Describes
+    /// functions that align their stack more strictly than the ABI requires.
+    kRealigned,
+    /// The frame has no caller.
+    kOutermost,
+    /// Each step must interpret the unwind table, because the row has an expression, reads another
+    /// register or describes a signal frame. See `step_by_table`.
+    kNeedsTable,
+  };
+
+  /// The return address's offset from the CFA in words, if return addresses end frames.
+  static constexpr std::int8_t kEndOfFrame = -1;
+
+  /// The `fp_slot` of functions that do not save fp. If return addresses end frames, this value is
+  /// the slot of the return address, in which no register is ever saved. So a step may load from
+  /// `fp_slot` unconditionally.
+  static constexpr std::int16_t kUnchanged =
+      arch::kRecordEndsFrame ? kEndOfFrame : std::numeric_limits<std::int16_t>::max();
+
+  /// The `return_slot` if the return address is too far from the CFA to encode. The return address
+  /// is then in the word above the saved fp. Occurs only if records may lie anywhere in a frame, as
+  /// in GCC's AArch64 frames beyond 1 KiB.
+  static constexpr std::int8_t kInRecord = std::numeric_limits<std::int8_t>::min();
+
+  /// The offset of the CFA from sp or fp, in bytes.
+  std::int32_t cfa_offset = 0;
+  /// The offset of the caller's saved fp from the CFA (`kRealigned`: from fp), in words.
+  std::int16_t fp_slot = kUnchanged;
+  /// The offset of the return address from the CFA, in words.
+  std::int8_t return_slot = 0;
+  Kind kind = Kind::kNone;
+
+  /// Returns whether the CFA is sp or fp plus an offset, as in nearly all code.
+  [[nodiscard]] constexpr bool is_plain() const noexcept {
+    return kind == Kind::kFromStackPointer || kind == Kind::kFromFramePointer;
+  }
+
+  /// Returns the return address's offset from the CFA in bytes.
+  [[nodiscard]] constexpr std::int64_t return_offset() const noexcept {
+    constexpr std::int64_t kWord = sizeof(std::uintptr_t);
+    if constexpr (arch::kRecordEndsFrame) return kEndOfFrame * kWord;
+    if (return_slot == kInRecord) return (std::int64_t{fp_slot} + 1) * kWord;
+    return return_slot * kWord;
+  }
+
+  /// Returns how a step by this rule uses the frame pointer.
+  [[nodiscard]] constexpr FramePointerUse pointer_use() const noexcept {
+    if (kind != Kind::kFromStackPointer) return FramePointerUse::kUsed;
+    return fp_slot == kUnchanged ? FramePointerUse::kPassedOn : FramePointerUse::kIgnored;
+  }
+
+  friend constexpr bool operator==(const UnwindRule&, const UnwindRule&) = default;
+};
+
+static_assert(sizeof(UnwindRule) == sizeof(std::uint64_t));
+
+/// Encodes `row`; returns `kNeedsTable` if it does not fit in 8 bytes.
+[[nodiscard]] UnwindRule rule_of(const elf::CallFrameRow& row) noexcept;
+
+// The process-wide map from code addresses to unwind rules.
 
 /// A cache of unwind rules in two direct-mapped tables keyed by call address. The small table has
 /// the first rules stored; most programs need no more. The large table has later rules. Rules

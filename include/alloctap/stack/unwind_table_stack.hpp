@@ -7,12 +7,11 @@
 #include <cstring>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/os/stack_bounds.hpp"
+#include "alloctap/os/memory_map.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/stack/chain_capture.hpp"
 #include "alloctap/stack/full_unwind_stack.hpp"
 #include "alloctap/stack/stack_capture.hpp"
-#include "alloctap/stack/unwind_rule.hpp"
 #include "alloctap/stack/unwind_rules.hpp"
 
 namespace alloctap {
@@ -145,11 +144,11 @@ class TableRules {
 
 /// A cached unwinder that uses the unwind tables that modules have for exceptions (Linux Standard
 /// Base, ".eh_frame sections"). Needs no frame pointers and finds the frames that `BacktraceStack`
-/// finds, in about 1 % of the time. Caches unwind rules in 8 bytes each (`unwind_rule.hpp`). Caches
-/// the frames of the last capture, because most of the frames recur in the next capture
+/// finds, in about 1 % of the time. Caches unwind rules in 8 bytes each (`unwind_rules.hpp`).
+/// Caches the frames of the last capture, because most of the frames recur in the next capture
 /// (`cached_frame_chain.hpp`). Works on Windows too. Takes a lock only to allocate memory, or if
 /// `ThreadStacks` has not cached the current stack. Unwinds code without unwind tables, such as
-/// JIT-compiled code, by frame records (`record_step.hpp`). Runs inside malloc.
+/// JIT-compiled code, by frame records (`unwind_step.hpp`). Runs inside malloc.
 struct UnwindTableStack {
   static constexpr std::string_view name = "unwind-table";
   static constexpr StackFeatures features{.offer = true, .forget_unloaded_modules = true};

@@ -1,13 +1,18 @@
-/// Finds a module's ELF file and its separate debug file.
+/// A module's ELF file, its separate debug file, and its libdwfl session.
 #pragma once
 
 #include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
 #include <libelf.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <memory>
 #include <span>
@@ -16,10 +21,12 @@
 #include <utility>
 
 #include "alloctap/os/file.hpp"
-#include "alloctap/os/links.hpp"
+#include "alloctap/symbol/bounded_text.hpp"
 #include "alloctap/symbol/module_table.hpp"
 
 namespace alloctap::libdw {
+
+// Finds a module's ELF file and its separate debug file.
 
 /// The bytes of a GNU build-id. Empty if the file has no build-id.
 using BuildId = std::span<const std::byte>;
@@ -143,5 +150,120 @@ struct OpenFile {
   }
   return own.file.is_open() ? std::move(own) : find_debug_file(id, {}, {});
 }
+
+// A libdwfl session for one module.
+
+/// A libdwfl session that contains one module, loaded at the addresses that its file states. Not
+/// thread-safe; allocates from the host.
+class DebugModule {
+ public:
+  /// Opens the module. `get` returns nullptr if the module's file was deleted or replaced.
+  explicit DebugModule(const Module& module) : session_(::dwfl_begin(&kCallbacks)) {
+    OpenFile code = find_code_file(module);
+    if (session_ == nullptr || !code.file.is_open()) return;
+    constexpr bool kAtItsOwnAddresses = true;
+    module_ = ::dwfl_report_elf(session_.get(), "", code.path.c_str(), code.file.descriptor(), 0,
+                                kAtItsOwnAddresses);
+    // On success, libdwfl owns the descriptor.
+    if (module_ != nullptr) code.file.release();
+    ::dwfl_report_end(session_.get(), nullptr, nullptr);
+  }
+
+  [[nodiscard]] Dwfl_Module* get() const noexcept { return module_; }
+
+ private:
+  struct End {
+    void operator()(Dwfl* session) const noexcept { ::dwfl_end(session); }
+  };
+
+  /// The callback find_debuginfo for libdwfl. Returns a descriptor or -1, and a path that libdwfl
+  /// frees. Replaces libdwfl's callback, which may contact debuginfod servers.
+  static int find_debug_information(Dwfl_Module* module, void**, const char*, Dwarf_Addr,
+                                    const char* path, const char* link, GElf_Word checksum,
+                                    char** found) noexcept try {
+    // libdwfl also calls this for supplementary files (DWARF 5, 7.3.6), whose links have no
+    // checksum. libdw finds such files itself.
+    if (link != nullptr && checksum == 0) return -1;
+    const unsigned char* bits = nullptr;
+    GElf_Addr place = 0;
+    const int size = ::dwfl_module_build_id(module, &bits, &place);
+    if (size <= 0 || path == nullptr) return -1;
+    const BuildId id(reinterpret_cast<const std::byte*>(bits), static_cast<std::size_t>(size));
+    OpenFile file = find_debug_file(id, path, link == nullptr ? "" : link);
+    if (!file.file.is_open()) return -1;
+    *found = ::strdup(file.path.c_str());
+    return file.file.release();
+  } catch (...) {
+    return -1;
+  }
+
+  static constexpr Dwfl_Callbacks kCallbacks{.find_elf = &::dwfl_build_id_find_elf,
+                                             .find_debuginfo = &find_debug_information,
+                                             .section_address = &::dwfl_offline_section_address,
+                                             .debuginfo_path = nullptr};
+
+  std::unique_ptr<Dwfl, End> session_;
+  Dwfl_Module* module_ = nullptr;
+};
+
+// Detects debug information compressed by a method that libdw cannot read.
+
+/// Returns whether debug sections of `elf` are compressed with zstd. elfutils reads zstd from 0.189
+/// on, if built with zstd.
+[[nodiscard]] inline bool is_zstd_compressed(Elf* elf) {
+  // ELFCOMPRESS_ZSTD, which older headers lack.
+  constexpr auto kZstd = 2;
+  for (Elf_Scn* section = ::elf_nextscn(elf, nullptr); section != nullptr;
+       section = ::elf_nextscn(elf, section)) {
+    GElf_Chdr compression;
+    if (::gelf_getchdr(section, &compression) != nullptr && compression.ch_type == kZstd) {
+      return true;
+    }
+  }
+  return false;
+}
+
+[[nodiscard]] inline bool is_zstd_compressed(const char* path) {
+  int error = 0;
+  const os::File file = os::open_for_reading(path, error);
+  const auto end = [](Elf* elf) { ::elf_end(elf); };
+  const std::unique_ptr<Elf, decltype(end)> elf(
+      ::elf_begin(file.descriptor(), ELF_C_READ_MMAP, nullptr), end);
+  return elf != nullptr && is_zstd_compressed(elf.get());
+}
+
+/// A hint for reports about the first file whose debug information could not be read. Not
+/// thread-safe, because symbolizers are not.
+class UnreadableDebugInformation {
+ public:
+  /// Remembers `path` if the debug information of `module` is unreadable because of zstd.
+  static void look_for(Dwfl_Module* module, std::string_view path) {
+    Dwarf_Addr bias = 0;
+    if (!text().empty() || ::dwfl_module_getdwarf(module, &bias) != nullptr) return;
+    const char* debug_file = nullptr;
+    ::dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &debug_file);
+    Elf* const elf = ::dwfl_module_getelf(module, &bias);
+    if ((elf != nullptr && is_zstd_compressed(elf)) ||
+        (debug_file != nullptr && is_zstd_compressed(debug_file))) {
+      write(debug_file == nullptr ? path : std::string_view(debug_file));
+    }
+  }
+
+  /// Returns the hint, or an empty string.
+  [[nodiscard]] static std::string_view text() noexcept { return {buffer_.data(), length_}; }
+
+ private:
+  static void write(std::string_view path) noexcept {
+    BoundedText out(buffer_);
+    out.append(
+        "no files and lines where debug information is compressed by zstd, which this libdw cannot "
+        "read; objcopy --compress-debug-sections=zlib FILE mends it; one such file is ");
+    out.append(path);
+    length_ = out.text().size();
+  }
+
+  static inline constinit std::array<char, 1024> buffer_{};
+  static inline constinit std::size_t length_ = 0;
+};
 
 }  // namespace alloctap::libdw

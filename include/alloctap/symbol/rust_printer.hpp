@@ -1,19 +1,215 @@
-/// Output primitives of the Rust demangler.
+/// Parser cursor and output of the demangler for Rust's v0 mangling.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
 
 #include "alloctap/symbol/bounded_text.hpp"
-#include "alloctap/symbol/rust_constants.hpp"
-#include "alloctap/symbol/rust_cursor.hpp"
 
 namespace alloctap::rust {
+
+// A tokenizer for Rust's v0 mangling.
+
+/// An identifier, and the number that distinguishes it from equal identifiers in its scope.
+struct Identifier {
+  std::uint64_t disambiguator = 0;
+  std::string_view ascii;
+  /// The Punycode (RFC 3492) of the non-ASCII characters. Empty if all characters are ASCII.
+  std::string_view punycode;
+
+  [[nodiscard]] bool empty() const noexcept { return ascii.empty() && punycode.empty(); }
+};
+
+/// A parser cursor over a mangled name. After the first syntax error, `failed` returns true and all
+/// results are meaningless. Allocates nothing.
+class Cursor {
+ public:
+  explicit Cursor(std::string_view symbol) noexcept : symbol_(symbol) {}
+
+  [[nodiscard]] bool failed() const noexcept { return failed_; }
+  void fail() noexcept { failed_ = true; }
+
+  [[nodiscard]] std::size_t position() const noexcept { return at_; }
+  void move_to(std::size_t position) noexcept { at_ = position; }
+
+  /// Returns the next character, or '\0' at the end.
+  [[nodiscard]] char peek() const noexcept { return at_ < symbol_.size() ? symbol_[at_] : '\0'; }
+  char next() noexcept {
+    if (at_ >= symbol_.size()) fail();
+    return failed_ ? '\0' : symbol_[at_++];
+  }
+  bool eat(char wanted) noexcept {
+    const bool found = !failed_ && peek() == wanted;
+    if (found) ++at_;
+    return found;
+  }
+
+  /// Parses a base-62 number: "_" is 0, "0_" is 1.
+  std::uint64_t number() noexcept {
+    if (eat('_')) return 0;
+    std::uint64_t value = 0;
+    while (!failed_ && !eat('_')) append_digit(value, 62, value_of(next()));
+    if (value == kMaximum) fail();
+    return value + 1;
+  }
+
+  /// Parses an optional base-62 number that follows `tag`. Returns 0 if `tag` does not follow.
+  /// Otherwise returns the number plus 1.
+  std::uint64_t optional_number(char tag) noexcept {
+    if (!eat(tag)) return 0;
+    const std::uint64_t value = number();
+    if (value == kMaximum) fail();
+    return value + 1;
+  }
+
+  /// Parses the hexadecimal digits of a constant and the underscore that ends them.
+  std::string_view hexadecimal() noexcept {
+    const std::size_t begin = at_;
+    while (is_digit(peek()) || (peek() >= 'a' && peek() <= 'f')) ++at_;
+    const std::string_view digits = symbol_.substr(begin, at_ - begin);
+    if (!eat('_')) fail();
+    return digits;
+  }
+
+  Identifier identifier() noexcept {
+    const std::uint64_t disambiguator = optional_number('s');
+    Identifier found = plain_identifier();
+    found.disambiguator = disambiguator;
+    return found;
+  }
+
+  Identifier plain_identifier() noexcept {
+    const bool has_punycode = eat('u');
+    const std::size_t length = decimal();
+    eat('_');
+    if (length > symbol_.size() - at_) fail();
+    if (failed_) return {};
+    const std::string_view name = symbol_.substr(at_, length);
+    at_ += length;
+    if (!has_punycode) return {.ascii = name, .punycode = {}};
+    const std::size_t end = name.rfind('_');
+    if (end == name.npos) return {.ascii = {}, .punycode = name};
+    return {.ascii = name.substr(0, end), .punycode = name.substr(end + 1)};
+  }
+
+ private:
+  static constexpr std::uint64_t kMaximum = std::numeric_limits<std::uint64_t>::max();
+
+  static bool is_digit(char character) noexcept { return character >= '0' && character <= '9'; }
+
+  /// Returns the value of a base-62 digit, or 62 for other characters.
+  static unsigned value_of(char digit) noexcept {
+    if (is_digit(digit)) return static_cast<unsigned>(digit - '0');
+    if (digit >= 'a' && digit <= 'z') return static_cast<unsigned>(digit - 'a') + 10;
+    if (digit >= 'A' && digit <= 'Z') return static_cast<unsigned>(digit - 'A') + 36;
+    return 62;
+  }
+
+  void append_digit(std::uint64_t& value, unsigned base, unsigned digit) noexcept {
+    if (digit >= base || value > (kMaximum - digit) / base) return fail();
+    value = value * base + digit;
+  }
+
+  std::size_t decimal() noexcept {
+    if (!is_digit(peek())) fail();
+    if (eat('0')) return 0;
+    std::uint64_t value = 0;
+    while (!failed_ && is_digit(peek())) append_digit(value, 10, value_of(next()));
+    return value;
+  }
+
+  std::string_view symbol_;
+  std::size_t at_ = 0;
+  bool failed_ = false;
+};
+
+// Basic types and constants of Rust's v0 mangling.
+
+/// Returns the basic type for `tag`, or an empty string.
+[[nodiscard]] constexpr std::string_view basic_type(char tag) noexcept {
+  constexpr std::string_view kTypes[] = {"i8",   "bool",  "char",  "f64", "str", "f32", "",
+                                         "u8",   "isize", "usize", "",    "i32", "u32", "i128",
+                                         "u128", "_",     "",      "",    "i16", "u16", "()",
+                                         "...",  "",      "i64",   "u64", "!"};
+  return tag >= 'a' && tag <= 'z' ? kTypes[tag - 'a'] : std::string_view();
+}
+
+[[nodiscard]] constexpr bool is_signed_integer(char type) noexcept {
+  return std::string_view("ailnsx").find(type) != std::string_view::npos;
+}
+
+[[nodiscard]] constexpr bool is_unsigned_integer(char type) noexcept {
+  return std::string_view("hjmoty").find(type) != std::string_view::npos;
+}
+
+inline void append_decimal(std::uint64_t value, BoundedText& out) noexcept {
+  char digits[20];
+  const char* const end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  out.append({digits, static_cast<std::size_t>(end - digits)});
+}
+
+/// Appends `character`. Escapes it as in a Rust literal delimited by `quote`.
+inline void append_escaped(char32_t character, char quote, BoundedText& out) noexcept {
+  constexpr std::string_view kControls("\t\r\n\0", 4);
+  constexpr std::string_view kLetters = "trn0";
+  const auto byte = static_cast<char>(character < 0x20 ? character : ' ');
+  const std::size_t control = kControls.find(byte);
+  const bool is_special = character == U'\\' || character == static_cast<unsigned char>(quote);
+  if (is_special || control != kControls.npos) out.append("\\");
+  if (control != kControls.npos) return out.append(kLetters.substr(control, 1));
+  out.append_character(character);
+}
+
+/// Appends a string constant from hexadecimal bytes. Returns false if the number of digits is odd.
+inline bool append_text_constant(std::string_view digits, BoundedText& out) noexcept {
+  if (digits.size() % 2 != 0) return false;
+  out.append("\"");
+  for (std::size_t i = 0; i < digits.size(); i += 2) {
+    unsigned byte = 0;
+    std::from_chars(digits.data() + i, digits.data() + i + 2, byte, 16);
+    const char raw = static_cast<char>(byte);
+    if (byte < 0x80) append_escaped(byte, '"', out);
+    if (byte >= 0x80) out.append({&raw, 1});
+  }
+  out.append("\"");
+  return true;
+}
+
+/// Appends a constant of basic type `type` with hexadecimal `digits`. Returns false if the digits
+/// are invalid. Prints integers of more than 64 bits in hexadecimal.
+inline bool append_constant(char type, std::string_view digits, BoundedText& out) noexcept {
+  if (type == 'e') return append_text_constant(digits, out);
+  std::uint64_t value = 0;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+  static_cast<void>(end);
+  const bool fits = error == std::errc() || digits.empty();
+  if (is_signed_integer(type) || is_unsigned_integer(type)) {
+    if (!fits) out.append("0x");
+    if (fits) append_decimal(value, out);
+    if (!fits) out.append(digits);
+    return true;
+  }
+  if (type == 'b' && fits && value <= 1) {
+    out.append(value == 1 ? "true" : "false");
+    return true;
+  }
+  const bool is_surrogate = value >= 0xD800 && value < 0xE000;
+  if (type != 'c' || !fits || value > 0x10FFFF || is_surrogate) return false;
+  out.append("'");
+  append_escaped(static_cast<char32_t>(value), '\'', out);
+  out.append("'");
+  return true;
+}
+
+// Output primitives of the Rust demangler.
 
 /// A Punycode decoder (RFC 3492, 6.2) for at most `kMaxCharacters` characters.
 class Punycode {

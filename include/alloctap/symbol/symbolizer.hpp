@@ -8,7 +8,6 @@
 
 #include "alloctap/event/policy_features.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/symbol/source_frame.hpp"
 #include "alloctap/symbol/symbols.hpp"
 
 namespace alloctap {

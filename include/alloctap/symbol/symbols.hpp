@@ -1,4 +1,4 @@
-/// The results of a symbolizer.
+/// Input and results of symbolizers.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,33 @@
 #include <string_view>
 
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/runtime/text_set.hpp"
-#include "alloctap/symbol/source_frame.hpp"
+#include "alloctap/runtime/text_pool.hpp"
 
 namespace alloctap {
+
+// Input and output of a symbolizer.
+
+struct Module;
+
+/// An address to symbolize.
+struct CodeAddress {
+  /// An address in the process. A call is identified by its last byte, not by the return address.
+  std::uintptr_t address = 0;
+  /// The module that contained the address when it was recorded; nullptr if unknown.
+  const Module* module = nullptr;
+};
+
+/// A function with source file and line. The symbolizer owns the strings.
+struct SourceFrame {
+  /// The demangled name of the function; empty if unknown.
+  std::string_view function = {};
+  /// The path of the source file as the compiler recorded it; empty if unknown.
+  std::string_view file = {};
+  /// Line number from 1; 0 if unknown.
+  std::uint32_t line = 0;
+};
+
+// The results of a symbolizer.
 
 /// The frames of each symbolized place: innermost inlined function first, the function that is not
 /// inlined last. Allocated in the arena; frames are missing if out of memory. Move-only; not

@@ -6,7 +6,7 @@
 
 #include "alloctap/annotate.h"
 #include "alloctap/event/policy_features.hpp"
-#include "alloctap/event/stack_owner.hpp"
+#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/tag/tag_table.hpp"

@@ -7,7 +7,7 @@
 
 #include "alloctap/annotate.hpp"
 #include "alloctap/event/offered_annotations.hpp"
-#include "alloctap/event/stack_owner.hpp"
+#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/thread_local.hpp"
 #include "alloctap/tag/tag_table.hpp"

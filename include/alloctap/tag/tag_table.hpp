@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "alloctap/event/stack_owner.hpp"
+#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
-#include "alloctap/runtime/text_hash.hpp"
-#include "alloctap/runtime/zeroed_array.hpp"
+#include "alloctap/runtime/static_objects.hpp"
+#include "alloctap/runtime/text_bytes.hpp"
 
 namespace alloctap {
 

@@ -1,8 +1,10 @@
-/// Leak detection per test case.
+/// Leak detection per test case: blocks attributed by tags, expected leaks suppressed.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <set>
@@ -12,20 +14,139 @@
 #include <utility>
 #include <vector>
 
+#include "alloctap/annotate.hpp"
 #include "alloctap/dump/named_stacks.hpp"
+#include "alloctap/event/stack_identity.hpp"
+#include "alloctap/os/file.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/file_contents.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
+#include "alloctap/runtime/text_bytes.hpp"
 #include "alloctap/session.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
+#include "alloctap/snapshot/suppressions.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/tag/inherited_tags.hpp"
-#include "alloctap/testing/case_tags.hpp"
-#include "alloctap/testing/expected_leaks.hpp"
-#include "alloctap/testing/framework_frames.hpp"
+#include "alloctap/tag/tag_scope.hpp"
 #include "alloctap/testing/leaked_case.hpp"
-#include "alloctap/testing/test_tracker.hpp"
+#include "alloctap/testing/test_framework.hpp"
 
 namespace alloctap::testing {
+
+// Attribution of blocks to test cases by tags.
+
+using alloctap::expected_to_stay;
+using alloctap::ExpectedLeak;
+
+/// Tags "RUN/CASE/PART/PART" for the test cases of one run. Control plane; serialize all calls.
+class CaseTags {
+ public:
+  /// The test case that a tag belongs to.
+  struct Place {
+    /// False if the tag is not nested in a case of this run.
+    bool is_case = false;
+    std::string_view name;
+    /// Names of the parts inside the case; empty for the case itself.
+    std::string part;
+    bool expected = false;
+  };
+
+  explicit CaseTags(std::string_view run) : run_(process_tags.find_or_add(kNoTag, run)) {}
+
+  /// Creates the tag of the case `name`. Returns the run's tag if the tag table is full.
+  [[nodiscard]] Tag add(std::string_view name) {
+    std::string text(cut_text(name, kLongestName));
+    if (text.empty()) text = "(no name)";
+    if (name.size() > kLongestName) text += "... #" + std::to_string(names_.size());
+    const TagId id = process_tags.find_or_add(run_, text);
+    if (id == run_) return {run_};
+    names_.try_emplace(id, name);
+    return {id};
+  }
+
+  [[nodiscard]] Place place_of(TagId tag) const {
+    Place place;
+    for (; tag != kNoTag && tag != run_; tag = process_tags.parent(tag)) {
+      if (process_tags.name(tag) == ALLOCTAP_EXPECTED_TO_STAY) place.expected = true;
+      if (process_tags.parent(tag) == run_) {
+        const auto found = names_.find(tag);
+        place.is_case = found != names_.end();
+        if (place.is_case) place.name = found->second;
+        return place;
+      }
+      const std::string inner = std::move(place.part);
+      place.part = process_tags.name(tag);
+      if (!inner.empty()) place.part += "/" + inner;
+    }
+    return {};
+  }
+
+ private:
+  static constexpr std::size_t kLongestName = TagTable::kLongestName - 20;
+
+  TagId run_;
+  std::map<TagId, std::string> names_;
+};
+
+// Suppression rules for known leaks of test cases.
+
+/// Leak suppressions in LeakSanitizer's syntax (`Suppressions`), allocated in the arena. Control
+/// plane; not thread-safe.
+class ExpectedLeaks {
+ public:
+  /// Adds the program's built-in rules (`Suppressions::add_defaults`) and the rules in the file
+  /// that ALLOCTAP_SUPPRESSIONS names. Fails if the file cannot be read or a rule is invalid.
+  [[nodiscard]] Status read() {
+    Status status = rules_.add_defaults();
+    const char* const path = std::getenv("ALLOCTAP_SUPPRESSIONS");
+    if (status.ok() && path != nullptr && *path != '\0') status = add_file(path);
+    return status;
+  }
+
+  [[nodiscard]] Status add(std::string_view text, std::string_view source) {
+    return rules_.add(text, source);
+  }
+
+  /// Adds the rules in the file at `path`.
+  [[nodiscard]] Status add_file(const char* path) {
+    ArenaArray<char> contents;
+    const int error = read_file(path, kMaxBytes, contents);
+    if (error == 0) return add(text_of(contents), path);
+    return Status::unavailable("cannot read the suppressions ", path, ": ", os::error_text(error));
+  }
+
+  /// Returns true if a suppression rule matches a frame of the allocation at `frames` (leaf first).
+  /// Also returns true if `only-` rules exist and no frame matches an `only-` rule.
+  [[nodiscard]] bool have(std::span<const NamedFrame> frames) const {
+    const std::uint32_t first_allowing =
+        find_rule(rules_.leak_rules(), true, [](const SuppressionRule&) { return true; });
+    return RuleVerdict::of(innermost(frames, false), innermost(frames, true), first_allowing)
+               .suppressed_by != Suppressions::kNoRule;
+  }
+
+ private:
+  static constexpr std::size_t kMaxBytes = 1 << 20;
+
+  [[nodiscard]] std::uint32_t innermost(std::span<const NamedFrame> frames, bool only) const {
+    for (const NamedFrame& frame : frames) {
+      const std::uint32_t rule = find_rule(
+          rules_.leak_rules(), only,
+          [&](const SuppressionRule& candidate) { return names(candidate.pattern, frame); });
+      if (rule != Suppressions::kNoRule) return rule;
+    }
+    return Suppressions::kNoRule;
+  }
+
+  static bool names(std::string_view pattern, const NamedFrame& frame) noexcept {
+    return matches_pattern(pattern, frame.function) || matches_pattern(pattern, frame.file) ||
+           matches_pattern(pattern, frame.module);
+  }
+
+  Suppressions rules_;
+};
+
+// Leak detection per test case.
 
 /// Detects leaking test cases, for adapters of test frameworks. Every case runs once. Cases with
 /// live blocks afterwards are suspects and run again. A case leaks if a stack left a block in both

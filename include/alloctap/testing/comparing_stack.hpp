@@ -10,7 +10,6 @@
 
 #include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/per_thread.hpp"
-#include "alloctap/stack/identified_stack.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 
 namespace alloctap::testing {

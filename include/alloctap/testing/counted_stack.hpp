@@ -1,11 +1,16 @@
-/// Allocation counts of one stack during a measurement.
+/// Allocation counts of one stack during a measurement, and counts as text.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
+#include "alloctap/dump/human_units.hpp"
 #include "alloctap/event/stack_identity.hpp"
 
 namespace alloctap::testing {
+
+// Allocation counts of one stack during a measurement.
 
 /// Number of allocations and their requested bytes, including blocks freed meanwhile.
 struct BaselineCount {
@@ -26,5 +31,12 @@ struct CountedStack {
   std::uint64_t allocations = 0;
   std::uint64_t bytes = 0;
 };
+
+// Counts with singular or plural nouns, for messages of tests.
+
+/// Returns "1 block" or "12345 blocks". Appends "s", so `noun` must be regular. Control plane.
+[[nodiscard]] inline std::string count_text(std::uint64_t count, std::string_view noun) {
+  return std::to_string(count).append(" ").append(noun).append(plural(count));
+}
 
 }  // namespace alloctap::testing

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "alloctap/fail/failing_allocations.hpp"
+#include "alloctap/fail/injected_failures.hpp"
 
 namespace alloctap {
 

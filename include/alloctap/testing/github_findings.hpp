@@ -5,9 +5,7 @@
 #include <string_view>
 
 #include "alloctap/dump/dump_writer.hpp"
-#include "alloctap/testing/finding.hpp"
 #include "alloctap/testing/finding_format.hpp"
-#include "alloctap/testing/finding_place.hpp"
 
 namespace alloctap::testing {
 

@@ -13,10 +13,8 @@
 #include "alloctap/status.hpp"
 #include "alloctap/testing/case_leaks.hpp"
 #include "alloctap/testing/impl/expectations.hpp"
-#include "alloctap/testing/leak_notes.hpp"
 #include "alloctap/testing/leak_reports.hpp"
 #include "alloctap/testing/test_framework.hpp"
-#include "alloctap/testing/test_tracker.hpp"
 
 namespace alloctap::testing {
 

@@ -12,8 +12,8 @@
 #include "alloctap/game/growth_advisor.hpp"
 #include "alloctap/game/soak_detector.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/testing/count_text.hpp"
-#include "alloctap/testing/finding.hpp"
+#include "alloctap/testing/counted_stack.hpp"
+#include "alloctap/testing/finding_format.hpp"
 #include "alloctap/testing/found_findings.hpp"
 
 namespace alloctap::testing {

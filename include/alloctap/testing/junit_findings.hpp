@@ -10,9 +10,7 @@
 #include <vector>
 
 #include "alloctap/dump/dump_writer.hpp"
-#include "alloctap/dump/json_text.hpp"
 #include "alloctap/os/clock.hpp"
-#include "alloctap/testing/finding.hpp"
 #include "alloctap/testing/finding_format.hpp"
 
 namespace alloctap::testing {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "alloctap/dump/named_stacks.hpp"
-#include "alloctap/testing/count_text.hpp"
+#include "alloctap/testing/counted_stack.hpp"
 
 namespace alloctap::testing {
 

@@ -9,10 +9,8 @@
 
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/json_builder.hpp"
-#include "alloctap/runtime/text_hash.hpp"
-#include "alloctap/testing/finding.hpp"
+#include "alloctap/runtime/text_bytes.hpp"
 #include "alloctap/testing/finding_format.hpp"
-#include "alloctap/testing/finding_place.hpp"
 #include "alloctap/version.hpp"
 
 namespace alloctap::testing {

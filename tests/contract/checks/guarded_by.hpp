@@ -4,7 +4,6 @@
 #include <atomic>
 
 #include "alloctap/check/checks.hpp"
-#include "alloctap/check/guard_pages.hpp"
 #include "alloctap/impl/tracker.hpp"
 
 namespace alloctap::testing {

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "alloctap/check/release_match.hpp"
+#include "alloctap/check/block_faults.hpp"
 #include "alloctap/dump/outputs.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "tests/contract/checks/checked_tracker.hpp"

@@ -1,7 +1,5 @@
 // What checks find in calls of functions of strings and of memory, in a program of which all such
 // calls come by.
-#include "alloctap/check/string_checks.hpp"
-
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <strings.h>
@@ -16,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "alloctap/check/byte_pattern.hpp"
 #include "alloctap/check/checks.hpp"
+#include "alloctap/check/misuse.hpp"
 #include "alloctap/hook/interpose_hook.hpp"
 #include "alloctap/hook/interposed_malloc.hpp"
 #include "alloctap/hook/interposed_strings.hpp"

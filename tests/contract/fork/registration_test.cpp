@@ -9,7 +9,6 @@
 #include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/fail/active_fault_rules.hpp"
 #include "alloctap/meta/pool_table.hpp"
-#include "alloctap/runtime/control_scope.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/stack/fibers.hpp"
 #include "alloctap/tag/tag_table.hpp"

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/arch/function_code.hpp"
+#include "alloctap/arch/patch_refusal.hpp"
 #include "alloctap/elf/mapped_image.hpp"
 
 namespace alloctap_test {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "alloctap/hook/inline/function_patch.hpp"
-#include "alloctap/hook/inline/thunk.hpp"
+#include "alloctap/hook/inline/patch_target.hpp"
 #include "tests/contract/function_patch/native_call.hpp"
 #include "tests/contract/function_patch/targets.hpp"
 #include "tests/support/system_backtrace.hpp"

@@ -6,7 +6,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "alloctap/event/internal_code.hpp"
+#include "alloctap/event/address_range.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 #include "tests/contract/hooks/plugin.hpp"
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "alloctap/hook/interpose_hook.hpp"
-#include "alloctap/testing/fake_sink.hpp"
+#include "alloctap/testing/fakes.hpp"
 
 namespace alloctap::testing {
 

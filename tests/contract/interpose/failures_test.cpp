@@ -22,7 +22,6 @@
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/json_reader.hpp"
 #include "alloctap/dump/text_dump.hpp"
-#include "alloctap/fail/function_range.hpp"
 #include "alloctap/fail/injected_failures.hpp"
 #include "alloctap/hook/interposed_malloc.hpp"
 #include "alloctap/hook/plt_hook.hpp"

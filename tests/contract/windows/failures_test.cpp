@@ -7,7 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include "alloctap/fail/function_range.hpp"
 #include "alloctap/fail/injected_failures.hpp"
 #include "alloctap/hook/windows_import_hook.hpp"
 #include "alloctap/impl/tracker.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "alloctap/hook/windows_import_hook.hpp"
-#include "alloctap/os/windows/find_module.hpp"
+#include "alloctap/os/windows/module_symbols.hpp"
 #include "alloctap/pe/import_table.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 

@@ -1,6 +1,4 @@
 // What checks find in calls of functions of strings and of memory on Windows.
-#include "alloctap/check/string_checks.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cerrno>
@@ -15,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/check/byte_pattern.hpp"
 #include "alloctap/check/checks.hpp"
+#include "alloctap/check/misuse.hpp"
 #include "alloctap/hook/windows_heap_hook.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/os/windows/api.hpp"

@@ -15,7 +15,7 @@
 #include <span>
 #include <string>
 
-#include "alloctap/elf/find_unwind_tables.hpp"
+#include "alloctap/elf/find_row.hpp"
 
 namespace alloctap::testing {
 

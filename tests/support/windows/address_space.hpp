@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/os/windows/address_steps.hpp"
 #include "alloctap/os/windows/api.hpp"
+#include "alloctap/os/windows/virtual_memory.hpp"
 
 namespace alloctap::testing {
 

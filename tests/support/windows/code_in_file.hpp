@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "alloctap/os/find_module.hpp"
+#include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/windows/api.hpp"
 
 namespace alloctap::testing {

@@ -1,5 +1,3 @@
-#include "alloctap/check/access_check.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -7,8 +5,8 @@
 #include <optional>
 
 #include "alloctap/check/block_checker.hpp"
+#include "alloctap/check/block_faults.hpp"
 #include "alloctap/check/checks.hpp"
-#include "alloctap/check/string_checks.hpp"
 #include "tests/unit/check/checked_heap.hpp"
 
 namespace {

@@ -1,9 +1,8 @@
-#include "alloctap/check/active_checks.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
+#include "alloctap/check/check_settings.hpp"
 #include "alloctap/check/parse_check_options.hpp"
 
 namespace {

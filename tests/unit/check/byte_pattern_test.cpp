@@ -1,10 +1,10 @@
-#include "alloctap/check/byte_pattern.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstdint>
 #include <vector>
+
+#include "alloctap/check/misuse.hpp"
 
 using alloctap::ChangedBytes;
 using alloctap::find_changes;

@@ -1,5 +1,3 @@
-#include "alloctap/check/filled_parts.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "alloctap/check/checked_block.hpp"
 #include "tests/support/brought_in.hpp"
 #include "tests/support/exhausted_arena.hpp"
 #include "tests/support/untouched_memory.hpp"

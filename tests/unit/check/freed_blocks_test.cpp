@@ -1,8 +1,8 @@
-#include "alloctap/check/freed_blocks.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
+
+#include "alloctap/check/quarantine_list.hpp"
 
 using alloctap::FreedBlocks;
 

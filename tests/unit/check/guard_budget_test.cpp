@@ -1,8 +1,8 @@
-#include "alloctap/check/guard_budget.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
+
+#include "alloctap/check/guarded_blocks.hpp"
 
 namespace {
 

@@ -1,9 +1,9 @@
-#include "alloctap/check/guard_sampler.hpp"
-
 #include <doctest/doctest.h>
 
 #include <set>
 #include <thread>
+
+#include "alloctap/check/guarded_blocks.hpp"
 
 namespace {
 

@@ -10,7 +10,6 @@
 
 #include "alloctap/check/block_checker.hpp"
 #include "alloctap/check/checks.hpp"
-#include "alloctap/check/guard_pages.hpp"
 #include "alloctap/os/memory_protection.hpp"
 #include "tests/support/live_object.hpp"
 

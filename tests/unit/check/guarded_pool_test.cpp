@@ -1,5 +1,3 @@
-#include "alloctap/check/guarded_pool.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -8,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "alloctap/check/guarded_blocks.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "tests/support/live_object.hpp"
 

@@ -1,9 +1,9 @@
-#include "alloctap/check/release_match.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <utility>
+
+#include "alloctap/check/block_faults.hpp"
 
 using alloctap::AllocationKind;
 using alloctap::DeallocationEvent;

@@ -1,8 +1,8 @@
-#include "alloctap/dump/check_text.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
+
+#include "alloctap/dump/human_units.hpp"
 
 using alloctap::check_text;
 

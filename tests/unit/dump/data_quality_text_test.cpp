@@ -1,4 +1,4 @@
-#include "alloctap/dump/data_quality_text.hpp"
+#include "alloctap/dump/export/data_quality_text.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "alloctap/dump/frame_labels.hpp"
+#include "alloctap/dump/export/frame_labels.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,12 +1,11 @@
-#include "alloctap/dump/frame_list.hpp"
-
 #include <doctest/doctest.h>
 
 #include <memory>
 #include <set>
 #include <vector>
 
-#include "alloctap/testing/fake_symbolizer.hpp"
+#include "alloctap/dump/named_stacks.hpp"
+#include "alloctap/testing/fakes.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "alloctap/dump/function_numbers.hpp"
+#include "alloctap/dump/export/function_numbers.hpp"
 
 #include <doctest/doctest.h>
 

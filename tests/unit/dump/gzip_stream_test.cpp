@@ -1,4 +1,4 @@
-#include "alloctap/dump/gzip_stream.hpp"
+#include "alloctap/dump/export/gzip_stream.hpp"
 
 #include <doctest/doctest.h>
 

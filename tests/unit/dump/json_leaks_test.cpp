@@ -1,10 +1,9 @@
-#include "alloctap/dump/json_leaks.hpp"
-
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "alloctap/dump/json_dump.hpp"
+#include "alloctap/dump/json_sections.hpp"
 #include "tests/support/sample_report.hpp"
 
 namespace {

@@ -1,11 +1,10 @@
-#include "alloctap/dump/json_pools.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
 #include "alloctap/dump/json_dump.hpp"
+#include "alloctap/dump/json_owners.hpp"
 #include "tests/support/pooled_report.hpp"
 
 namespace {

@@ -1,9 +1,9 @@
-#include "alloctap/dump/json_text.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
+
+#include "alloctap/dump/dump_writer.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
-#include "alloctap/dump/lifetime_breakdown.hpp"
-
 #include <doctest/doctest.h>
 
 #include <random>
+
+#include "alloctap/dump/export/heaptrack_synthesis.hpp"
 
 using alloctap::BlockCount;
 using alloctap::LifetimeBreakdown;

@@ -1,10 +1,9 @@
-#include "alloctap/dump/module_stacks.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
+#include "alloctap/dump/export/stack_weights.hpp"
 #include "tests/support/exhausted_arena.hpp"
 #include "tests/support/sample_report.hpp"
 

@@ -1,7 +1,6 @@
-#include "alloctap/dump/path_tree.hpp"
-
 #include <doctest/doctest.h>
 
+#include "alloctap/dump/export/call_paths.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 using alloctap::PathTree;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/dump/build_id_text.hpp"
+#include "alloctap/dump/named_stacks.hpp"
 #include "tests/support/sample_report.hpp"
 #include "tests/support/tagged_report.hpp"
 

@@ -1,9 +1,8 @@
-#include "alloctap/dump/printable_text.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
+#include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/impl/outputs.hpp"
 
 namespace {

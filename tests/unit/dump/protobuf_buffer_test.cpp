@@ -1,5 +1,3 @@
-#include "alloctap/dump/protobuf_buffer.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
@@ -7,6 +5,7 @@
 #include <protozero/pbf_writer.hpp>
 #include <string>
 
+#include "alloctap/dump/export/pprof_profile.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // Events that a tracker logged come back from a record, and heaptrack sees them as they were.
-#include "alloctap/dump/record_events.hpp"
+#include "alloctap/dump/recording/record_events.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,3 @@
-#include "alloctap/dump/record_reader.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -8,7 +6,7 @@
 
 #include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/record_dump.hpp"
-#include "alloctap/dump/record_writer.hpp"
+#include "alloctap/dump/recording/record_format.hpp"
 #include "alloctap/dump/saved_report.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/status.hpp"

@@ -1,13 +1,12 @@
 // Tags and owners in records that are not in order.
-#include "alloctap/dump/saved_owners.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <string_view>
 
 #include "alloctap/dump/impl/outputs.hpp"
-#include "alloctap/dump/record_writer.hpp"
+#include "alloctap/dump/recording/record_format.hpp"
+#include "alloctap/dump/recording/record_tables.hpp"
 #include "alloctap/dump/saved_report.hpp"
 #include "alloctap/status.hpp"
 

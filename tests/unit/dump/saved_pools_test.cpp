@@ -1,5 +1,3 @@
-#include "alloctap/dump/saved_pools.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -7,6 +5,7 @@
 
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/record_dump.hpp"
+#include "alloctap/dump/recording/record_tables.hpp"
 #include "alloctap/dump/saved_report.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/status.hpp"

@@ -1,10 +1,9 @@
-#include "alloctap/dump/script_text.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <string_view>
 
+#include "alloctap/dump/html_page_writer.hpp"
 #include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/piece_output.hpp"

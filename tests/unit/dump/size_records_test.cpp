@@ -1,10 +1,9 @@
-#include "alloctap/dump/size_records.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <vector>
 
+#include "alloctap/dump/export/stack_weights.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {

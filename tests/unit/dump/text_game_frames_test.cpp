@@ -1,10 +1,9 @@
-#include "alloctap/dump/text_game_frames.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "alloctap/dump/text_dump.hpp"
+#include "alloctap/dump/text_findings.hpp"
 #include "tests/support/framed_report.hpp"
 
 namespace {

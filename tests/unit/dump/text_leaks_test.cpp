@@ -1,10 +1,9 @@
-#include "alloctap/dump/text_leaks.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "alloctap/dump/text_dump.hpp"
+#include "alloctap/dump/text_report.hpp"
 #include "tests/support/sample_report.hpp"
 
 namespace {

@@ -1,10 +1,9 @@
-#include "alloctap/dump/text_numbers.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
+#include "alloctap/dump/export/function_numbers.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 using alloctap::TextNumbers;

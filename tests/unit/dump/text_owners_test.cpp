@@ -1,10 +1,9 @@
-#include "alloctap/dump/text_owners.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "alloctap/dump/text_dump.hpp"
+#include "alloctap/dump/text_parts.hpp"
 #include "tests/support/tagged_report.hpp"
 
 namespace {

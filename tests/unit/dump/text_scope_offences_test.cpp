@@ -1,11 +1,10 @@
-#include "alloctap/dump/text_scope_offences.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstring>
 #include <string>
 
 #include "alloctap/dump/text_dump.hpp"
+#include "alloctap/dump/text_findings.hpp"
 #include "tests/support/tagged_report.hpp"
 
 namespace {

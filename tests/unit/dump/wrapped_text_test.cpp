@@ -1,5 +1,3 @@
-#include "alloctap/dump/wrapped_text.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>

@@ -1,10 +1,10 @@
-#include "alloctap/elf/android_relocations.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <string>
 #include <vector>
+
+#include "alloctap/elf/symbol_slots.hpp"
 
 namespace {
 

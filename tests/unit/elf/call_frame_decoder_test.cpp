@@ -1,7 +1,6 @@
-#include "alloctap/elf/call_frame_decoder.hpp"
-
 #include <doctest/doctest.h>
 
+#include "alloctap/elf/call_frame_interpreter.hpp"
 #include "tests/unit/elf/unwind_bytes.hpp"
 
 namespace {

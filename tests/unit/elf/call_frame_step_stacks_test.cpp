@@ -11,8 +11,6 @@
 #include "alloctap/elf/call_frame_interpreter.hpp"
 #include "alloctap/elf/call_frame_step.hpp"
 #include "alloctap/elf/find_row.hpp"
-#include "alloctap/elf/find_signal_row.hpp"
-#include "alloctap/elf/find_unwind_tables.hpp"
 #include "tests/support/context_registers.hpp"
 
 // Real stacks, walked by rules alone, against GCC's unwinder.

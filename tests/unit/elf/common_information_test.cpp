@@ -1,9 +1,8 @@
-#include "alloctap/elf/common_information.hpp"
-
 #include <doctest/doctest.h>
 
 #include <optional>
 
+#include "alloctap/elf/unwind_tables.hpp"
 #include "tests/unit/elf/unwind_bytes.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
-#include "alloctap/elf/dwarf_stack.hpp"
-
 #include <doctest/doctest.h>
+
+#include "alloctap/elf/dwarf_expression.hpp"
 
 using alloctap::elf::compute;
 using alloctap::elf::DwarfStack;

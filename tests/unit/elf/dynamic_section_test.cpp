@@ -1,10 +1,10 @@
-#include "alloctap/elf/dynamic_section.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstring>
 #include <vector>
+
+#include "alloctap/elf/symbol_slots.hpp"
 
 namespace {
 

@@ -1,9 +1,8 @@
-#include "alloctap/elf/eh_frame_header.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
 
+#include "alloctap/elf/unwind_tables.hpp"
 #include "tests/unit/elf/unwind_bytes.hpp"
 
 namespace {

@@ -1,9 +1,9 @@
-#include "alloctap/elf/find_signal_row.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstddef>
 #include <cstdint>
+
+#include "alloctap/elf/find_row.hpp"
 
 // Real frames of signals are in call_frame_step_stacks_test.cpp.
 

@@ -1,5 +1,3 @@
-#include "alloctap/elf/find_unwind_tables.hpp"
-
 #include <doctest/doctest.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -7,7 +5,8 @@
 #include <cstdlib>
 
 #include "alloctap/arch/signal_return.hpp"
-#include "alloctap/elf/eh_frame_header.hpp"
+#include "alloctap/elf/find_row.hpp"
+#include "alloctap/elf/unwind_tables.hpp"
 #include "tests/unit/elf/elf_image.hpp"
 
 namespace {

@@ -1,7 +1,6 @@
-#include "alloctap/elf/frame_description.hpp"
-
 #include <doctest/doctest.h>
 
+#include "alloctap/elf/unwind_tables.hpp"
 #include "tests/unit/elf/unwind_bytes.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "alloctap/elf/common_information.hpp"
+#include "alloctap/elf/unwind_tables.hpp"
 #include "tests/unit/elf/unwind_bytes.hpp"
 
 namespace {

@@ -1,11 +1,11 @@
-#include "alloctap/elf/guarded_code.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "alloctap/elf/module_code.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
-#include "alloctap/elf/loaded_memory.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
+
+#include "alloctap/elf/mapped_image.hpp"
 
 namespace {
 

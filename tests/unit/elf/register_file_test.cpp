@@ -1,6 +1,6 @@
-#include "alloctap/elf/register_file.hpp"
-
 #include <doctest/doctest.h>
+
+#include "alloctap/elf/word_reader.hpp"
 
 using alloctap::elf::RegisterFile;
 

@@ -1,6 +1,6 @@
-#include "alloctap/event/allocator_frames.hpp"
-
 #include <doctest/doctest.h>
+
+#include "alloctap/event/allocation_event.hpp"
 
 using alloctap::AllocatorFrames;
 

@@ -1,6 +1,6 @@
-#include "alloctap/event/internal_code.hpp"
-
 #include <doctest/doctest.h>
+
+#include "alloctap/event/address_range.hpp"
 
 using alloctap::InternalCode;
 

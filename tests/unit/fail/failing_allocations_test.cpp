@@ -1,5 +1,3 @@
-#include "alloctap/fail/failing_allocations.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "alloctap/fail/function_range.hpp"
 #include "alloctap/fail/injected_failures.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"

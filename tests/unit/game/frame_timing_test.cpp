@@ -1,10 +1,9 @@
-#include "alloctap/game/frame_timing.hpp"
-
 #include <doctest/doctest.h>
 
 #include <chrono>
 #include <thread>
 
+#include "alloctap/game/thread_frames.hpp"
 #include "tests/unit/game/frames_fixture.hpp"
 
 namespace {

@@ -1,5 +1,3 @@
-#include "alloctap/game/growth_test.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,7 +5,7 @@
 #include <cstdint>
 #include <random>
 
-#include "alloctap/game/growth_series.hpp"
+#include "alloctap/game/soak_detector.hpp"
 
 namespace {
 

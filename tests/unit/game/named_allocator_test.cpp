@@ -13,7 +13,6 @@
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/snapshot/by_tag.hpp"
-#include "alloctap/snapshot/tag_paths.hpp"
 #include "alloctap/tag/scoped_tags.hpp"
 #include "tests/support/path_here.hpp"
 #include "tests/support/scripted_tracker.hpp"

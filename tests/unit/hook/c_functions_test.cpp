@@ -1,9 +1,9 @@
-#include "alloctap/hook/c_functions.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <initializer_list>
+
+#include "alloctap/hook/allocation_functions.hpp"
 
 namespace {
 

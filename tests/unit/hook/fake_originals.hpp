@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "alloctap/hook/call_wrapper.hpp"
-#include "alloctap/testing/fake_sink.hpp"
+#include "alloctap/testing/fakes.hpp"
 
 namespace alloctap::testing {
 

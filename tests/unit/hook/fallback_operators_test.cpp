@@ -1,9 +1,9 @@
-#include "alloctap/hook/fallback_operators.hpp"
-
 #include <doctest/doctest.h>
 
 #include <new>
 #include <vector>
+
+#include "alloctap/hook/interposed_originals.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
-#include "alloctap/hook/hook_claims.hpp"
-
 #include <doctest/doctest.h>
+
+#include "alloctap/hook/hook_backend.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
-#include "alloctap/hook/internal_frames.hpp"
-
 #include <doctest/doctest.h>
+
+#include "alloctap/hook/module_unloading.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
-#include "alloctap/hook/operator_functions.hpp"
-
 #include <doctest/doctest.h>
 
 #include <new>
+
+#include "alloctap/hook/allocation_functions.hpp"
 
 namespace {
 

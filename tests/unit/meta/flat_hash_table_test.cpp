@@ -1,11 +1,10 @@
-#include "alloctap/meta/flat_hash_table.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <map>
 #include <random>
 
+#include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "tests/support/exhausted_arena.hpp"
 

@@ -1,10 +1,9 @@
-#include "alloctap/meta/pool_stacks.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <map>
 
+#include "alloctap/meta/pool_books.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
-#include "alloctap/os/core_synchronization.hpp"
-
 #include <doctest/doctest.h>
+
+#include "alloctap/os/patched_code.hpp"
 
 TEST_CASE("cores are synchronized, as often as asked") {
   CHECK(alloctap::os::synchronize_cores());

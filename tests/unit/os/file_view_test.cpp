@@ -1,11 +1,10 @@
-#include "alloctap/os/file_view.hpp"
-
 #include <doctest/doctest.h>
 
 #include <fstream>
 #include <string>
 #include <utility>
 
+#include "alloctap/os/file.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace {

@@ -1,5 +1,3 @@
-#include "alloctap/os/find_module.hpp"
-
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <sys/auxv.h>
@@ -8,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+
+#include "alloctap/os/module_symbols.hpp"
 
 namespace {
 

@@ -1,8 +1,7 @@
-#include "alloctap/os/fork.hpp"
-
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include "alloctap/os/process.hpp"
 #include "tests/support/child_process.hpp"
 
 namespace {

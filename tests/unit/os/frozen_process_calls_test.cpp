@@ -20,7 +20,7 @@
 #include <thread>
 
 #include "alloctap/os/frozen_process.hpp"
-#include "alloctap/os/linux/task_list.hpp"
+#include "alloctap/os/linux/thread_stops.hpp"
 #include "tests/support/frozen_moment.hpp"
 
 namespace {

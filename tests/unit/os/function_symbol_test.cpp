@@ -1,10 +1,10 @@
-#include "alloctap/os/function_symbol.hpp"
-
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
 #include <cstddef>
 #include <string>
+
+#include "alloctap/os/module_symbols.hpp"
 
 TEST_CASE("an exported function is known by name and length, at its first byte alone") {
   const void* const function = dlsym(dlopen("libc.so.6", RTLD_LAZY), "posix_memalign");

@@ -1,5 +1,3 @@
-#include "alloctap/os/links.hpp"
-
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -8,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include "alloctap/os/file.hpp"
 
 namespace {
 

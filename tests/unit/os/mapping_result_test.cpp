@@ -1,5 +1,3 @@
-#include "alloctap/os/mapping_result.hpp"
-
 #include <doctest/doctest.h>
 #include <linux/mman.h>
 #include <sys/mman.h>
@@ -7,6 +5,7 @@
 #include <cstddef>
 #include <initializer_list>
 
+#include "alloctap/os/mapping_calls.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/os/reserved_pages.hpp"
+#include "alloctap/os/memory_protection.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace {

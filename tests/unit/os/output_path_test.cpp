@@ -1,5 +1,3 @@
-#include "alloctap/os/output_path.hpp"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -13,6 +11,7 @@
 #include <iterator>
 #include <string>
 
+#include "alloctap/os/file.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "alloctap/os/file.hpp"
-#include "alloctap/os/linux/page_table_scan.hpp"
+#include "alloctap/os/linux/memory_map.hpp"
 #include "alloctap/os/memory_map.hpp"
 
 namespace {

@@ -1,5 +1,3 @@
-#include "alloctap/os/reserved_pages.hpp"
-
 #include <doctest/doctest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -17,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "alloctap/os/memory_protection.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "tests/support/linux/child_process.hpp"
 

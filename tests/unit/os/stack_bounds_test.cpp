@@ -1,5 +1,3 @@
-#include "alloctap/os/stack_bounds.hpp"
-
 #include <doctest/doctest.h>
 #include <pthread.h>
 #include <sys/auxv.h>
@@ -10,6 +8,7 @@
 #include <thread>
 
 #include "alloctap/macros.hpp"
+#include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace {

@@ -1,5 +1,3 @@
-#include "alloctap/os/trap_signals.hpp"
-
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,6 +5,8 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
+
+#include "alloctap/os/patched_code.hpp"
 
 namespace {
 

@@ -1,6 +1,4 @@
 // Memory that a fork leaves out, in the copy of a process.
-#include "alloctap/os/linux/unforked_memory.hpp"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -15,6 +13,7 @@
 #include <thread>
 
 #include "alloctap/os/frozen_process.hpp"
+#include "alloctap/os/linux/frozen_process.hpp"
 #include "tests/support/frozen_moment.hpp"
 
 namespace {

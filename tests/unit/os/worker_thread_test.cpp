@@ -1,5 +1,3 @@
-#include "alloctap/os/worker_thread.hpp"
-
 #include <doctest/doctest.h>
 #include <pthread.h>
 #include <signal.h>

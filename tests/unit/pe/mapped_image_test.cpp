@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "alloctap/pe/loaded_row.hpp"
+#include "alloctap/pe/unwind_info.hpp"
 
 namespace {
 

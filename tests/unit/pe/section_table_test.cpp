@@ -1,5 +1,3 @@
-#include "alloctap/pe/section_table.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -8,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "alloctap/pe/mapped_image.hpp"
 
 namespace {
 

@@ -7,8 +7,6 @@
 #include <initializer_list>
 #include <vector>
 
-#include "alloctap/pe/loaded_row.hpp"
-
 // The numbers of registers in the tables are those of x86-64's instructions.
 #if defined(__x86_64__)
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "alloctap/status.hpp"
-#include "alloctap/testing/fake_consumer.hpp"
+#include "alloctap/testing/fakes.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/thread_sanitizer.hpp"
 

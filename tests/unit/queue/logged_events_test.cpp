@@ -1,11 +1,10 @@
-#include "alloctap/queue/logged_events.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <random>
 #include <vector>
 
+#include "alloctap/queue/event_stream.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {

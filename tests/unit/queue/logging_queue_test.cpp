@@ -8,7 +8,7 @@
 
 #include "alloctap/os/clock.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
-#include "alloctap/testing/fake_consumer.hpp"
+#include "alloctap/testing/fakes.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {
@@ -84,8 +84,8 @@ TEST_CASE("events are told the time of day") {
 TEST_CASE("what an inner queue can do besides, this one can") {
   using Direct = LoggingQueue<DirectQueue>::For<FakeConsumer>;
   using Buffered = LoggingQueue<BufferQueue>::For<FakeConsumer>;
-  CHECK(Direct::kDeliversAtOnce);
-  CHECK_FALSE(Buffered::kDeliversAtOnce);
+  CHECK(Direct::features.delivers_at_once);
+  CHECK_FALSE(Buffered::features.delivers_at_once);
 }
 
 TEST_CASE("a log is of the moment when it was asked for") {

@@ -1,10 +1,9 @@
-#include "alloctap/queue/queue_buffer.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
 
-#include "alloctap/testing/fake_consumer.hpp"
+#include "alloctap/queue/buffer_queue.hpp"
+#include "alloctap/testing/fakes.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {

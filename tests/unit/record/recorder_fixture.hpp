@@ -12,7 +12,7 @@
 #include "alloctap/sample/size_range.hpp"
 #include "alloctap/snapshot/take_snapshot.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/testing/scripted_stack.hpp"
+#include "alloctap/testing/fakes.hpp"
 #include "tests/support/block_at.hpp"
 
 namespace alloctap::testing {

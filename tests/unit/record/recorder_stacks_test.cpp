@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "alloctap/record/recorder.hpp"
-#include "alloctap/stack/identified_stack.hpp"
+#include "alloctap/stack/stack_capture.hpp"
 #include "tests/support/scripted_tracker.hpp"
 
 namespace {

@@ -1,8 +1,8 @@
-#include "alloctap/runtime/cut_text.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
+
+#include "alloctap/runtime/text_bytes.hpp"
 
 using alloctap::cut_text;
 

@@ -1,5 +1,3 @@
-#include "alloctap/runtime/errno_safe_recording_scope.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,6 +6,8 @@
 #include <cerrno>
 #include <thread>
 #include <vector>
+
+#include "alloctap/runtime/thread_state.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
-#include "alloctap/runtime/no_destroy_lazy.hpp"
-
 #include <doctest/doctest.h>
+
+#include "alloctap/runtime/static_objects.hpp"
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include "alloctap/runtime/single_flight.hpp"
-
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -7,6 +5,8 @@
 #include <cstdint>
 #include <thread>
 #include <vector>
+
+#include "alloctap/runtime/futex_lock.hpp"
 
 namespace {
 

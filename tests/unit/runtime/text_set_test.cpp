@@ -1,9 +1,9 @@
-#include "alloctap/runtime/text_set.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
+
+#include "alloctap/runtime/text_pool.hpp"
 
 using alloctap::TextSet;
 

@@ -1,10 +1,10 @@
-#include "alloctap/runtime/zeroed_array.hpp"
-
 #include <doctest/doctest.h>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "alloctap/runtime/static_objects.hpp"
 
 namespace {
 

@@ -1,11 +1,11 @@
-#include "alloctap/sample/address_filter.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <memory>
 #include <thread>
 #include <vector>
+
+#include "alloctap/sample/sampled_blocks.hpp"
 
 namespace {
 

@@ -1,9 +1,9 @@
-#include "alloctap/sample/elementary_functions.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "alloctap/sample/poisson_sampler.hpp"
 
 namespace {
 

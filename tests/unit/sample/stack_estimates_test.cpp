@@ -1,10 +1,9 @@
-#include "alloctap/sample/stack_estimates.hpp"
-
 #include <doctest/doctest.h>
 
 #include <memory>
 #include <thread>
 
+#include "alloctap/sample/sampled_blocks.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 using alloctap::StackEstimates;

@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "alloctap/snapshot/tag_paths.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/exhausted_arena.hpp"
 #include "tests/support/sample_report.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "alloctap/annotate.h"
-#include "alloctap/dump/frame_list.hpp"
+#include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/exhausted_arena.hpp"
 #include "tests/support/sample_report.hpp"

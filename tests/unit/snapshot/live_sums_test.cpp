@@ -1,7 +1,6 @@
-#include "alloctap/snapshot/live_sums.hpp"
-
 #include <doctest/doctest.h>
 
+#include "alloctap/snapshot/take_snapshot.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {

@@ -9,7 +9,7 @@
 
 #include "alloctap/hook/manual_hook.hpp"
 #include "alloctap/impl/tracker.hpp"
-#include "alloctap/testing/scripted_stack.hpp"
+#include "alloctap/testing/fakes.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {

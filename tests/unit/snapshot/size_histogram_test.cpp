@@ -1,6 +1,6 @@
-#include "alloctap/snapshot/size_histogram.hpp"
-
 #include <doctest/doctest.h>
+
+#include "alloctap/snapshot/snapshot.hpp"
 
 using alloctap::greatest_size;
 using alloctap::kSizeClasses;

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "alloctap/dump/frame_list.hpp"
+#include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/exhausted_arena.hpp"
 #include "tests/support/sample_report.hpp"

@@ -1,9 +1,9 @@
-#include "alloctap/snapshot/suppression_pattern.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <string_view>
+
+#include "alloctap/snapshot/suppressions.hpp"
 
 using alloctap::matches_pattern;
 

@@ -1,5 +1,3 @@
-#include "alloctap/snapshot/thread_summary.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
@@ -7,6 +5,7 @@
 #include <thread>
 
 #include "alloctap/os/thread.hpp"
+#include "alloctap/snapshot/snapshot.hpp"
 #include "tests/support/thread_name.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "alloctap/stack/unwind_buffer.hpp"
+#include "alloctap/stack/chain_walk.hpp"
 #include "tests/unit/stack/chain_of_words.hpp"
 
 using namespace alloctap;

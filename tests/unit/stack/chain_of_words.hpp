@@ -9,7 +9,7 @@
 #include <span>
 
 #include "alloctap/stack/cached_frame_chain.hpp"
-#include "alloctap/stack/unwind_frame.hpp"
+#include "alloctap/stack/unwind_rules.hpp"
 
 namespace alloctap::testing {
 

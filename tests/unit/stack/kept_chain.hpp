@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "alloctap/os/stack_bounds.hpp"
+#include "alloctap/os/memory_map.hpp"
 #include "alloctap/stack/chain_walk.hpp"
 #include "tests/unit/stack/stack_model.hpp"
 

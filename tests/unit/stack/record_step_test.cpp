@@ -1,11 +1,10 @@
-#include "alloctap/stack/record_step.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstdint>
 
 #include "alloctap/stack/stack_memory.hpp"
+#include "alloctap/stack/unwind_step.hpp"
 #include "tests/support/address_of.hpp"
 
 namespace {

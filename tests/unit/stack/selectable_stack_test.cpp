@@ -6,7 +6,7 @@
 
 #include "alloctap/stack/no_stack.hpp"
 #include "alloctap/stack/unwind_table_stack.hpp"
-#include "alloctap/testing/scripted_stack.hpp"
+#include "alloctap/testing/fakes.hpp"
 #include "tests/support/call_chain.hpp"
 
 namespace {

@@ -6,9 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "alloctap/os/stack_bounds.hpp"
-#include "alloctap/stack/unwind_frame.hpp"
-#include "alloctap/stack/unwind_rule.hpp"
+#include "alloctap/os/memory_map.hpp"
+#include "alloctap/stack/unwind_rules.hpp"
 
 namespace alloctap::testing {
 

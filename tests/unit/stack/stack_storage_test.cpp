@@ -1,5 +1,3 @@
-#include "alloctap/stack/stack_storage.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "alloctap/stack/stack_table.hpp"
 #include "tests/support/exhausted_arena.hpp"
 
 namespace {

@@ -1,8 +1,8 @@
-#include "alloctap/stack/unwind_buffer.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstring>
+
+#include "alloctap/stack/chain_walk.hpp"
 
 namespace {
 

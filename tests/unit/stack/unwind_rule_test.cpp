@@ -1,5 +1,3 @@
-#include "alloctap/stack/unwind_rule.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
@@ -9,6 +7,7 @@
 
 #include "alloctap/arch/dwarf_registers.hpp"
 #include "alloctap/elf/call_frame.hpp"
+#include "alloctap/stack/unwind_rules.hpp"
 
 namespace {
 

@@ -1,9 +1,9 @@
-#include "alloctap/symbol/rust_names.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <string>
+
+#include "alloctap/symbol/rust_demangler.hpp"
 
 namespace {
 

@@ -1,10 +1,10 @@
-#include "alloctap/symbol/unloaded_module_queue.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "alloctap/symbol/module_history.hpp"
 
 namespace {
 

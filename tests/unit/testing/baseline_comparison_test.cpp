@@ -1,10 +1,8 @@
-#include "alloctap/testing/baseline_comparison.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
-#include "alloctap/testing/baseline_difference.hpp"
+#include "alloctap/testing/baseline.hpp"
 
 namespace {
 

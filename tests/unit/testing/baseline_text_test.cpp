@@ -3,7 +3,7 @@
 #include <string>
 
 #include "alloctap/dump/impl/outputs.hpp"
-#include "alloctap/testing/baseline_file.hpp"
+#include "alloctap/testing/allocation_baseline.hpp"
 
 namespace {
 

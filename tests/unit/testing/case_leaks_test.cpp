@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "alloctap/status.hpp"
-#include "alloctap/testing/fake_symbolizer.hpp"
+#include "alloctap/testing/fakes.hpp"
 #include "alloctap/testing/test_config.hpp"
 #include "tests/support/scripted_tracker.hpp"
 

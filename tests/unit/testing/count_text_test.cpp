@@ -1,6 +1,6 @@
-#include "alloctap/testing/count_text.hpp"
-
 #include <doctest/doctest.h>
+
+#include "alloctap/testing/counted_stack.hpp"
 
 using alloctap::testing::count_text;
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/testing/fake_symbolizer.hpp"
+#include "alloctap/testing/fakes.hpp"
 #include "alloctap/testing/test_config.hpp"
 #include "tests/support/scripted_tracker.hpp"
 

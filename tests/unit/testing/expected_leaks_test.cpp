@@ -1,11 +1,10 @@
-#include "alloctap/testing/expected_leaks.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <fstream>
 #include <string>
 
+#include "alloctap/testing/case_leaks.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace {

@@ -1,10 +1,10 @@
-#include "alloctap/testing/framework_frames.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <string>
 #include <vector>
+
+#include "alloctap/testing/test_framework.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "alloctap/os/windows/thread_block.hpp"
+#include "alloctap/os/windows/thread_local.hpp"
 #include "alloctap/stack/thread_stacks.hpp"
 
 using namespace alloctap;

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "alloctap/arch/aarch64/instruction.hpp"
-#include "alloctap/arch/function_code.hpp"
 #include "alloctap/arch/patch_refusal.hpp"
 
 namespace alloctap::arch::aarch64 {

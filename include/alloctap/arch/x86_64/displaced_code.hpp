@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 
-#include "alloctap/arch/function_code.hpp"
 #include "alloctap/arch/patch_refusal.hpp"
 #include "alloctap/arch/x86_64/instruction.hpp"
 

@@ -1,8 +1,9 @@
-/// A decoder of x86-64 instructions (by Zydis), reduced to the properties needed to move them.
+/// A decoder of x86-64 instructions (by Zydis), and the length of leaf functions.
 #pragma once
 
 #include <Zydis/Zydis.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,8 @@
 #include <span>
 
 namespace alloctap::arch::x86_64 {
+
+// A decoder of x86-64 instructions (by Zydis), reduced to the properties needed to move them.
 
 /// The control flow after an instruction.
 enum class Flow : std::uint8_t {
@@ -160,6 +163,26 @@ inline std::optional<Instruction> decode_instruction(std::span<const std::byte> 
   instruction.computes_address = raw.mnemonic == ZYDIS_MNEMONIC_LEA;
   instruction.uses_stack_pointer = decoding::has_stack_pointer(raw);
   return instruction;
+}
+
+// Computes the length of functions without unwind tables.
+
+/// Returns the length of the function at the start of `code`, or 0 if `code` ends first or cannot
+/// be decoded. The function is assumed to end at the first return or jump that no branch skips.
+inline std::size_t leaf_function_bytes(std::span<const std::byte> code,
+                                       std::uintptr_t address) noexcept {
+  std::uintptr_t furthest = address;
+  for (std::size_t at = 0; at < code.size();) {
+    const auto instruction = decode_instruction(code.subspan(at), address + at);
+    if (!instruction) return 0;
+    at += instruction->length;
+    const bool branches = instruction->branches() && instruction->flow != Flow::kCall;
+    const bool inside = instruction->destination < address + code.size();
+    if (branches && inside) furthest = std::max(furthest, instruction->destination);
+    const bool ends = instruction->flow == Flow::kEnd || instruction->flow == Flow::kJump;
+    if (ends && address + at > furthest) return at;
+  }
+  return 0;
 }
 
 }  // namespace alloctap::arch::x86_64

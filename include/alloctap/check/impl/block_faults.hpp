@@ -1,4 +1,4 @@
-/// The bodies of check/block_faults.hpp.
+/// Definitions for check/block_faults.hpp.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,10 @@
 #include "alloctap/check/block_layout.hpp"
 #include "alloctap/check/check_settings.hpp"
 #include "alloctap/check/checked_block.hpp"
-#include "alloctap/check/found_misuses.hpp"
-#include "alloctap/check/release_match.hpp"
+#include "alloctap/check/misuse_log.hpp"
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/memory_fault.hpp"
+#include "alloctap/os/memory_faults.hpp"
 
 namespace alloctap {
 

@@ -1,4 +1,4 @@
-/// The bodies of check/misuse_log.hpp.
+/// Definitions for check/misuse_log.hpp.
 #pragma once
 
 #include <cstddef>

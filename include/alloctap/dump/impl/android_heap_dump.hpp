@@ -7,8 +7,8 @@
 
 #include "alloctap/dump/android_heap_dump.hpp"
 #include "alloctap/dump/dump_policy.hpp"
-#include "alloctap/dump/frame_labels.hpp"
-#include "alloctap/dump/size_records.hpp"
+#include "alloctap/dump/export/frame_labels.hpp"
+#include "alloctap/dump/export/stack_weights.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {

@@ -11,11 +11,11 @@
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/human_units.hpp"
 #include "alloctap/dump/json_builder.hpp"
-#include "alloctap/dump/json_opening.hpp"
+#include "alloctap/dump/json_sections.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/snapshot/by_tag.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
-#include "alloctap/snapshot/tag_paths.hpp"
 
 namespace alloctap {
 

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "alloctap/dump/call_paths.hpp"
 #include "alloctap/dump/dhat_dump.hpp"
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/export/call_paths.hpp"
+#include "alloctap/dump/export/frame_labels.hpp"
 #include "alloctap/dump/json_builder.hpp"
-#include "alloctap/dump/json_opening.hpp"
-#include "alloctap/dump/valgrind_frame.hpp"
+#include "alloctap/dump/json_sections.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 

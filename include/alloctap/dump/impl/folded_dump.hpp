@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/export/frame_labels.hpp"
+#include "alloctap/dump/export/stack_weights.hpp"
 #include "alloctap/dump/folded_dump.hpp"
-#include "alloctap/dump/frame_labels.hpp"
-#include "alloctap/dump/owner_labels.hpp"
-#include "alloctap/dump/stack_count.hpp"
+#include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 

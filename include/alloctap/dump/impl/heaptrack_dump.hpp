@@ -5,15 +5,11 @@
 #include <cstdint>
 #include <limits>
 
-#include "alloctap/dump/data_quality_text.hpp"
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/export/data_quality_text.hpp"
+#include "alloctap/dump/export/heaptrack_synthesis.hpp"
+#include "alloctap/dump/export/heaptrack_trace.hpp"
 #include "alloctap/dump/heaptrack_dump.hpp"
-#include "alloctap/dump/heaptrack_events.hpp"
-#include "alloctap/dump/heaptrack_lines.hpp"
-#include "alloctap/dump/heaptrack_plan.hpp"
-#include "alloctap/dump/heaptrack_timeline.hpp"
-#include "alloctap/dump/heaptrack_times.hpp"
-#include "alloctap/dump/heaptrack_traces.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/snapshot/snapshot.hpp"

@@ -5,7 +5,6 @@
 #include "alloctap/dump/html_dump.hpp"
 #include "alloctap/dump/html_page_writer.hpp"
 #include "alloctap/dump/json_dump.hpp"
-#include "alloctap/dump/script_text.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {

@@ -8,21 +8,12 @@
 #include <string_view>
 #include <utility>
 
-#include "alloctap/dump/build_id_text.hpp"
 #include "alloctap/dump/dump_policy.hpp"
-#include "alloctap/dump/frame_list.hpp"
 #include "alloctap/dump/json_builder.hpp"
 #include "alloctap/dump/json_dump.hpp"
-#include "alloctap/dump/json_fields.hpp"
-#include "alloctap/dump/json_game_frames.hpp"
-#include "alloctap/dump/json_history.hpp"
-#include "alloctap/dump/json_leaks.hpp"
-#include "alloctap/dump/json_misuses.hpp"
-#include "alloctap/dump/json_opening.hpp"
 #include "alloctap/dump/json_owners.hpp"
-#include "alloctap/dump/json_ownership.hpp"
-#include "alloctap/dump/json_pools.hpp"
-#include "alloctap/dump/json_threads.hpp"
+#include "alloctap/dump/json_sections.hpp"
+#include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/snapshot/by_tag.hpp"
 #include "alloctap/snapshot/leaks.hpp"

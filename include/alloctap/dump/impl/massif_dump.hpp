@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "alloctap/dump/call_paths.hpp"
-#include "alloctap/dump/data_quality_text.hpp"
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/export/call_paths.hpp"
+#include "alloctap/dump/export/data_quality_text.hpp"
+#include "alloctap/dump/export/massif_tree.hpp"
 #include "alloctap/dump/massif_dump.hpp"
-#include "alloctap/dump/massif_tree.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 

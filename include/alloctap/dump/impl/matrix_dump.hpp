@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "alloctap/dump/data_quality_list.hpp"
 #include "alloctap/dump/dump_policy.hpp"
+#include "alloctap/dump/export/data_quality_text.hpp"
+#include "alloctap/dump/export/json_data_quality.hpp"
+#include "alloctap/dump/export/stack_weights.hpp"
 #include "alloctap/dump/json_builder.hpp"
-#include "alloctap/dump/json_data_quality.hpp"
 #include "alloctap/dump/matrix_dump.hpp"
-#include "alloctap/dump/module_stacks.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/text_pool.hpp"
 

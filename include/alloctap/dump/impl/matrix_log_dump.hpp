@@ -8,12 +8,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "alloctap/dump/data_quality_list.hpp"
 #include "alloctap/dump/dump_policy.hpp"
-#include "alloctap/dump/frame_labels.hpp"
+#include "alloctap/dump/export/data_quality_text.hpp"
+#include "alloctap/dump/export/frame_labels.hpp"
+#include "alloctap/dump/export/stack_weights.hpp"
 #include "alloctap/dump/matrix_log_dump.hpp"
-#include "alloctap/dump/module_stacks.hpp"
-#include "alloctap/dump/size_records.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {

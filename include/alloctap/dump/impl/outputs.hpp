@@ -11,13 +11,11 @@
 
 #include "alloctap/dump/outputs.hpp"
 #include "alloctap/os/file.hpp"
-#include "alloctap/os/output_path.hpp"
 #include "alloctap/os/thread.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/runtime/cut_text.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
-#include "alloctap/runtime/text_hash.hpp"
+#include "alloctap/runtime/text_bytes.hpp"
 
 namespace alloctap {
 

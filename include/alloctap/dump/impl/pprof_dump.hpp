@@ -8,14 +8,13 @@
 #include <optional>
 #include <string_view>
 
-#include "alloctap/dump/data_quality_list.hpp"
 #include "alloctap/dump/dump_policy.hpp"
-#include "alloctap/dump/frame_labels.hpp"
-#include "alloctap/dump/owner_labels.hpp"
-#include "alloctap/dump/pprof_code.hpp"
+#include "alloctap/dump/export/data_quality_text.hpp"
+#include "alloctap/dump/export/frame_labels.hpp"
+#include "alloctap/dump/export/pprof_profile.hpp"
+#include "alloctap/dump/export/stack_weights.hpp"
+#include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/dump/pprof_dump.hpp"
-#include "alloctap/dump/pprof_stream.hpp"
-#include "alloctap/dump/size_records.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {

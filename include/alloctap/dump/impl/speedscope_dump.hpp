@@ -6,14 +6,14 @@
 #include <cstdint>
 #include <string_view>
 
-#include "alloctap/dump/data_quality_list.hpp"
 #include "alloctap/dump/dump_policy.hpp"
-#include "alloctap/dump/frame_labels.hpp"
-#include "alloctap/dump/function_numbers.hpp"
+#include "alloctap/dump/export/data_quality_text.hpp"
+#include "alloctap/dump/export/frame_labels.hpp"
+#include "alloctap/dump/export/function_numbers.hpp"
+#include "alloctap/dump/export/json_data_quality.hpp"
+#include "alloctap/dump/export/stack_weights.hpp"
 #include "alloctap/dump/json_builder.hpp"
-#include "alloctap/dump/json_data_quality.hpp"
 #include "alloctap/dump/speedscope_dump.hpp"
-#include "alloctap/dump/stack_count.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {

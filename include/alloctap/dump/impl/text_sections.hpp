@@ -2,13 +2,9 @@
 #pragma once
 
 #include "alloctap/dump/human_units.hpp"
-#include "alloctap/dump/misuse_stacks.hpp"
-#include "alloctap/dump/text_game_frames.hpp"
-#include "alloctap/dump/text_misuses.hpp"
-#include "alloctap/dump/text_owners.hpp"
+#include "alloctap/dump/named_stacks.hpp"
+#include "alloctap/dump/text_findings.hpp"
 #include "alloctap/dump/text_parts.hpp"
-#include "alloctap/dump/text_pools.hpp"
-#include "alloctap/dump/text_scope_offences.hpp"
 #include "alloctap/dump/text_sections.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena_array.hpp"

@@ -1,4 +1,4 @@
-/// The bodies of elf/mapped_image.hpp.
+/// Definitions for elf/mapped_image.hpp.
 #pragma once
 
 #include <elf.h>

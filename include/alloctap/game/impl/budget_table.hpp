@@ -14,7 +14,6 @@
 #include "alloctap/game/budget_table.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/file.hpp"
-#include "alloctap/snapshot/budget_summary.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
 #include "alloctap/tag/tag_scope.hpp"
 

@@ -1,10 +1,9 @@
-/// Function bodies of game/growth_advisor.hpp.
+/// Definitions for game/growth_advisor.hpp.
 #pragma once
 
 #include <string>
 
 #include "alloctap/game/growth_advisor.hpp"
-#include "alloctap/game/growth_chains.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/message_text.hpp"
 

@@ -8,6 +8,7 @@
 /// which behaves like the function before the patch.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -16,17 +17,54 @@
 
 #include "alloctap/arch/entry_patch.hpp"
 #include "alloctap/hook/inline/patch_island.hpp"
-#include "alloctap/hook/inline/patch_record.hpp"
 #include "alloctap/hook/inline/patch_target.hpp"
-#include "alloctap/hook/inline/writable_text.hpp"
 #include "alloctap/hook/memory_regions.hpp"
-#include "alloctap/os/core_synchronization.hpp"
+#include "alloctap/os/memory_protection.hpp"
 #include "alloctap/os/module_symbols.hpp"
-#include "alloctap/os/trap_signals.hpp"
-#include "alloctap/pe/native_guarded_code.hpp"
+#include "alloctap/os/patched_code.hpp"
+#include "alloctap/os/virtual_memory.hpp"
+#include "alloctap/pe/guarded_code.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {
+
+// Makes code pages temporarily writable.
+
+/// Write access to the pages that a patch changes. The pages stay executable meanwhile, because
+/// other threads run them. `restore` restores their exact protection.
+class WritableText {
+ public:
+  explicit WritableText(const PatchRecord& record) noexcept : record_(record) {}
+
+  [[nodiscard]] bool make() const noexcept {
+    if (!protect(first(), writable(record_.first_page))) return false;
+    if (last() == first() || protect(last(), writable(record_.last_page))) return true;
+    static_cast<void>(protect(first(), record_.first_page));
+    return false;
+  }
+
+  [[nodiscard]] bool restore() const noexcept {
+    const bool restored = protect(first(), record_.first_page);
+    return (last() == first() || protect(last(), record_.last_page)) && restored;
+  }
+
+ private:
+  [[nodiscard]] std::uintptr_t first() const noexcept { return page_of(record_.patch.start()); }
+  [[nodiscard]] std::uintptr_t last() const noexcept { return page_of(record_.patch.end() - 1); }
+
+  static std::uintptr_t page_of(std::uintptr_t address) noexcept {
+    return address & ~(os::page_size() - 1);
+  }
+  static os::Protection writable(os::Protection protection) noexcept {
+    protection.writable = true;
+    return protection;
+  }
+  static bool protect(std::uintptr_t page, os::Protection protection) noexcept {
+    return os::protect_pages(page, os::page_size(), protection);
+  }
+
+  const PatchRecord& record_;
+};
 
 /// Inline hook of one function. Move-only; the destructor restores the function.
 ///
@@ -42,7 +80,7 @@ namespace alloctap {
 /// Memory: three pages per function, within 2 GiB on x86-64 and 128 MiB on AArch64. The pages are
 /// never unmapped, and are reused when the function is patched again. These pages are never
 /// writable and executable at once; the function's own page is both while it is changed. Then its
-/// protection is restored, including guarded branch targets (pe/native_guarded_code.hpp).
+/// protection is restored, including guarded branch targets (pe/guarded_code.hpp).
 ///
 /// Unwinding: neither stub nor trampoline is on the stack during a call, so exceptions and stack
 /// captures pass through a patched function. If a signal interrupts the trampoline's few

@@ -1,20 +1,23 @@
-/// A function to patch, and its name in error messages.
+/// A function to patch, its name in error messages, and the function behind jump-only functions.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 
 #include "alloctap/arch/entry_patch.hpp"
 #include "alloctap/hook/memory_regions.hpp"
 #include "alloctap/message_text.hpp"
-#include "alloctap/os/function_symbol.hpp"
 #include "alloctap/os/memory_map.hpp"
+#include "alloctap/os/module_symbols.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {
+
+// A function to patch, and its name in error messages.
 
 /// Function to patch. `bytes` is the function's length; 0 means the length of its exported symbol.
 /// `name` is used in messages. `modules_stay` is true if the modules of function and replacement
@@ -74,6 +77,35 @@ inline Status refuse_patch(const PatchTarget& target, arch::PatchRefusal refusal
                                      first_bytes_of(target), ": cannot be patched, because ",
                                      arch::describe(refusal), " (at +", at - target.start(), ")");
   return Status::unimplemented(text);
+}
+
+// Follows jump-only functions to their destination.
+
+/// Returns the function that a call of `address` reaches through up to eight jump-only functions.
+/// Jump-only functions are aliases, and PLT entries that serve as a function's address in a non-PIE
+/// executable. Returns `address` if a PLT entry is not bound yet, or if there are more jumps.
+///
+/// `FunctionPatch` does not follow jumps itself, because the destination has other callers. Control
+/// plane.
+inline const void* follow_thunks(const void* address) noexcept {
+  constexpr int kMaxThunks = 8;
+  constexpr std::size_t kThunkBytes = 24;
+  auto at = reinterpret_cast<std::uintptr_t>(address);
+  for (int i = 0; i < kMaxThunks; ++i) {
+    std::byte code[kThunkBytes];
+    const std::span read(code, os::copy_memory(at, code));
+    if (i > 0 && arch::is_binding_stub(read)) break;
+    const auto destination = arch::thunk_destination(read, at);
+    if (!destination) return reinterpret_cast<const void*>(at);
+    std::uintptr_t next = destination->address;
+    if (destination->pointer != 0) {
+      std::byte word[sizeof next];
+      if (os::copy_memory(destination->pointer, word) != sizeof next) break;
+      std::memcpy(&next, word, sizeof next);
+    }
+    at = next;
+  }
+  return address;
 }
 
 }  // namespace alloctap

@@ -4,7 +4,6 @@
 #include <cstddef>
 
 #include "alloctap/hook/malloc_hooks/hook_provider.hpp"
-#include "alloctap/hook/malloc_hooks/reported_call.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/status.hpp"
 

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "alloctap/hook/malloc_hooks/hook_provider.hpp"
-#include "alloctap/hook/malloc_hooks/reported_call.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/status.hpp"
 

@@ -1,20 +1,179 @@
-/// One walk over the GOT slots of all modules.
+/// State of the PLT backend, one walk over the GOT slots of all modules, and stores to slots.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
-#include "alloctap/elf/loaded_memory.hpp"
+#include "alloctap/elf/mapped_image.hpp"
 #include "alloctap/elf/symbol_slots.hpp"
 #include "alloctap/hook/memory_regions.hpp"
-#include "alloctap/hook/plt/slot_writer.hpp"
-#include "alloctap/hook/plt/state.hpp"
+#include "alloctap/hook/module_selection.hpp"
+#include "alloctap/hook/plt/target.hpp"
 #include "alloctap/os/loaded_images.hpp"
+#include "alloctap/os/memory_protection.hpp"
 #include "alloctap/os/process.hpp"
+#include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/static_objects.hpp"
+#include "alloctap/runtime/text_bytes.hpp"
+#include "alloctap/runtime/text_pool.hpp"
 
 namespace alloctap {
+
+// State of the PLT backend.
+
+/// Index of the group of loader functions, which are hooked in every module.
+inline constexpr std::uint32_t kLoaderGroup = 31;
+
+constexpr std::uint32_t group_bit(std::uint32_t group) noexcept {
+  return std::uint32_t{1} << group;
+}
+
+/// A slot that holds a handler, and its previous value.
+struct HookedSlot {
+  std::uintptr_t address = 0;
+  std::uintptr_t previous = 0;
+};
+
+/// Groups of functions to hook in one module, as the patterns decided.
+struct ChosenModule {
+  std::string_view path;
+  std::string_view name;
+  std::size_t hash = 0;
+  std::uint32_t groups = 0;
+};
+
+/// Cache of pattern results. Needed because a walk locks the loader's list, and pattern matching is
+/// slow and allocates. Its memory is allocated in the tracker's arena.
+class ChosenModules {
+ public:
+  static std::size_t hash(std::string_view path, std::string_view name) noexcept {
+    return hash_text(path) * 31 + hash_text(name);
+  }
+
+  [[nodiscard]] const ChosenModule* find(std::string_view path,
+                                         std::string_view name) const noexcept;
+
+  /// Returns false if out of memory.
+  [[nodiscard]] bool add(const ChosenModule& module) noexcept { return modules_.push_back(module); }
+
+  void clear() noexcept { modules_.clear(); }
+
+ private:
+  ArenaArray<ChosenModule> modules_;
+};
+
+/// State shared by all `PltHook`s, of which only one is installed at a time. The control lock
+/// guards all but the static members.
+struct PltState {
+  /// Copies of the names of all modules seen, for reports.
+  TextPool names;
+  PltTargets targets;
+  ChosenModules chosen;
+  /// Slots that hold handlers, sorted by address. Every hooking walk rebuilds the list from the
+  /// modules mapped at that time. So no entry is older than the module at the entry's address.
+  ArenaArray<HookedSlot> hooked;
+  /// Patterns, indexed by group.
+  std::span<const ModuleSelection* const> selections;
+  /// Modules that hold one of these addresses are never hooked.
+  static inline constinit std::array<const void*, 4> left_alone{};
+  /// The loader's counts of loads and unloads at the last hooking walk. They are read without the
+  /// control lock, because a torn read costs only one extra walk.
+  static inline constinit std::atomic<std::uint64_t> loaded{0};
+  static inline constinit std::atomic<std::uint64_t> unloaded{0};
+  /// Number of dlopen calls without a return gadget, since the start.
+  static inline constinit std::atomic<std::uint64_t> opened_blindly{0};
+  /// Number of refreshes postponed to a later call of the loader, since the start.
+  static inline constinit std::atomic<std::uint64_t> refreshes_put_off{0};
+  /// True while slots are hooked.
+  static inline constinit std::atomic<bool> active{false};
+
+  [[nodiscard]] static os::LoaderCounts last_counts() noexcept {
+    return {.loaded = loaded.load(std::memory_order_relaxed),
+            .unloaded = unloaded.load(std::memory_order_relaxed)};
+  }
+
+  /// Returns the value that the slot at `address` had before it was hooked; 0 if unknown.
+  [[nodiscard]] std::uintptr_t previous(std::uintptr_t address) const noexcept;
+
+  /// Returns a bit mask of the groups whose patterns choose the module. Allocates.
+  [[nodiscard]] std::uint32_t groups_of(std::string_view path, std::string_view name) const;
+};
+
+inline constinit NoDestroyLazy<PltState> lasting_plt_state;
+
+/// Returns the only instance. Requires the control lock.
+inline PltState& plt_state() noexcept { return lasting_plt_state.get(); }
+
+// Atomic stores to GOT slots in write-protected pages.
+
+/// A compare-and-exchange on one slot.
+struct SlotStore {
+  std::uintptr_t address = 0;
+  std::uintptr_t expected = 0;
+  std::uintptr_t desired = 0;
+};
+
+/// Writer of slots. Stores each slot by an atomic compare-and-exchange, because other threads call
+/// through it. Makes protected pages writable for the store and then restores their protection.
+/// Control plane. The slots' modules must stay loaded during the call. errno may change.
+class SlotWriter {
+ public:
+  explicit SlotWriter(const MemoryRegions& regions) noexcept : regions_(regions) {}
+
+  [[nodiscard]] static std::uintptr_t read(std::uintptr_t slot) noexcept {
+    return std::atomic_ref(*reinterpret_cast<std::uintptr_t*>(slot))
+        .load(std::memory_order_acquire);
+  }
+
+  /// Sorts and performs `stores`, and calls `visit(const SlotStore&, bool stored)` for each.
+  template <class Visit>
+  void write(std::span<SlotStore> stores, Visit&& visit) const noexcept {
+    std::sort(stores.begin(), stores.end(),
+              [](const SlotStore& a, const SlotStore& b) { return a.address < b.address; });
+    while (!stores.empty()) {
+      const os::MemoryRegion* region = regions_.find(stores.front().address);
+      const auto beyond = std::find_if(stores.begin(), stores.end(), [region](const auto& store) {
+        return region == nullptr || store.address >= region->end;
+      });
+      const auto count = region == nullptr ? 1 : static_cast<std::size_t>(beyond - stores.begin());
+      write_region(region, stores.first(count), visit);
+      stores = stores.subspan(count);
+    }
+  }
+
+ private:
+  template <class Visit>
+  static void write_region(const os::MemoryRegion* region, std::span<SlotStore> stores,
+                           Visit& visit) noexcept {
+    const std::uintptr_t page = ~(os::page_size() - 1);
+    const std::uintptr_t start = stores.front().address & page;
+    const std::size_t bytes = (stores.back().address & page) + os::page_size() - start;
+    const bool is_protected = region != nullptr && !region->writable;
+    const bool writable =
+        region != nullptr && (region->writable || unprotect(*region, start, bytes));
+    for (const SlotStore& store : stores) visit(store, writable && exchange(store));
+    if (writable && is_protected) {
+      os::protect_pages(
+          start, bytes,
+          {.readable = region->readable, .writable = false, .executable = region->executable});
+    }
+  }
+
+  static bool unprotect(const os::MemoryRegion& region, std::uintptr_t start,
+                        std::size_t bytes) noexcept;
+
+  static bool exchange(const SlotStore& store) noexcept;
+
+  const MemoryRegions& regions_;
+};
+
+// One walk over the GOT slots of all modules.
 
 enum class PltAction : std::uint8_t { kHook, kUnhook, kLook };
 

@@ -1,4 +1,4 @@
-/// Checks the memory that a call of a string or memory function accesses.
+/// Checks the memory that calls of string functions access, and the handler of such calls.
 #pragma once
 
 #include <algorithm>
@@ -6,12 +6,67 @@
 #include <cstdint>
 #include <string_view>
 
-#include "alloctap/event/memory_access.hpp"
-#include "alloctap/hook/strings/text_scan.hpp"
+#include "alloctap/event/block_checks.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {
+
+// String scans that call no C library function, because C library functions may be hooked.
+
+/// Scanned start of a text: its length, and whether a terminator or stop character follows.
+struct TextPart {
+  std::size_t length = 0;
+  bool ended = false;
+};
+
+/// Keeps the compiler from replacing the surrounding loop by a call of memcpy or strlen.
+ALLOCTAP_ALWAYS_INLINE void stay_a_loop() noexcept { ALLOCTAP_ASM volatile(""); }
+
+/// Scans up to the terminator, a character for which `stops` returns true, or `most` characters.
+template <class Character, class Stops>
+[[nodiscard]] TextPart scan_text(const Character* text, std::size_t most, Stops stops) noexcept {
+  for (std::size_t i = 0; i < most; ++i) {
+    stay_a_loop();
+    if (text[i] == Character{} || stops(text[i])) return {i, true};
+  }
+  return {most, false};
+}
+
+template <class Character>
+[[nodiscard]] bool is_one_of(Character c, const Character* set, std::size_t length) noexcept {
+  for (std::size_t i = 0; i < length; ++i) {
+    stay_a_loop();
+    if (set[i] == c) return true;
+  }
+  return false;
+}
+
+/// Counts equal characters before the first difference, the common terminator, or `most`. `Fold`
+/// maps characters that count as equal to one value.
+template <class Character, class Fold>
+[[nodiscard]] TextPart scan_equal(const Character* a, const Character* b, std::size_t most,
+                                  Fold fold) noexcept {
+  for (std::size_t i = 0; i < most; ++i) {
+    stay_a_loop();
+    if (a[i] == Character{} || fold(a[i]) != fold(b[i])) return {i, true};
+  }
+  return {most, false};
+}
+
+/// Returns the index of the first match of `needle` in the first `length` characters, or `length`.
+template <class Character>
+[[nodiscard]] std::size_t find_text(const Character* text, std::size_t length,
+                                    const Character* needle, std::size_t needle_length) noexcept {
+  for (std::size_t i = 0; i + needle_length <= length; ++i) {
+    std::size_t same = 0;
+    while (same < needle_length && text[i + same] == needle[same]) ++same;
+    if (same == needle_length) return i;
+  }
+  return length;
+}
+
+// Checks the memory that a call of a string or memory function accesses.
 
 /// Checker for one call of `function` from `origin`. The models (`string_shapes.hpp`) report the
 /// ranges that the call reads and writes. Never reads a text beyond its block. An unterminated text
@@ -92,6 +147,41 @@ class StringAccessChecker {
 
   std::string_view function_;
   const CallOrigin& origin_;
+};
+
+// Handler that runs between a hooked string function and the original. May run inside malloc.
+
+/// Handler of all `StringFunctions`. Checks the memory that an outermost call will access, then
+/// calls the original with unchanged arguments. errno keeps the value that the original sets.
+template <AccessSink Sink, class Originals>
+struct StringCall {
+  template <class Function, class... Arguments>
+  ALLOCTAP_ALWAYS_INLINE static auto call(const CallOrigin& origin, Arguments... arguments) {
+    auto* const original = Originals::template get<Function>();
+    const bool looks = is_programs() && Sink::checks_strings();
+    const StringAccessChecker<Sink> look(Function::shown, origin);
+    if constexpr (requires { Function::touch(look, arguments...); }) {
+      if (looks) Function::touch(look, arguments...);
+      return original(arguments...);
+    } else if constexpr (requires { Function::run(&look, original, arguments...); }) {
+      return Function::run(looks ? &look : nullptr, original, arguments...);
+    } else {
+      if (looks) Function::touch_before(look, arguments...);
+      const auto result = original(arguments...);
+      if (looks) Function::touch_after(look, result, arguments...);
+      return result;
+    }
+  }
+
+ private:
+  static bool is_programs() noexcept {
+    const ReentrancyGuard guard;
+    if (guard.is_outermost()) return true;
+    if (UseInternalArena::active()) [[unlikely]] {
+      Originals::note_arrival();
+    }
+    return false;
+  }
 };
 
 }  // namespace alloctap

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "alloctap/hook/strings/string_access_checker.hpp"
 #include "alloctap/hook/strings/string_functions.hpp"
-#include "alloctap/hook/strings/text_scan.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/next_symbol.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"

@@ -1,18 +1,142 @@
-/// Allocates and frees checked blocks in Windows heaps. Runs inside malloc.
+/// Checked blocks in Windows heaps, their events, aligned memory, and heaps that are not checked.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "alloctap/event/block_checks.hpp"
-#include "alloctap/hook/windows/aligned_memory.hpp"
+#include "alloctap/event/event_sink.hpp"
 #include "alloctap/hook/windows/functions.hpp"
-#include "alloctap/hook/windows/heap_events.hpp"
-#include "alloctap/hook/windows/no_serialize_heaps.hpp"
+#include "alloctap/macros.hpp"
 #include "alloctap/os/errno_guard.hpp"
+#include "alloctap/os/memory_map.hpp"
+#include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/raising_call.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {
+
+// Events of the Windows heap hooks.
+
+/// Events for `Sink`. Blocks of malloc, operator new and HeapAlloc cannot be distinguished, so all
+/// have `kMalloc` and the heap's handle. GetLastError is preserved. Runs inside malloc.
+template <EventSink Sink>
+struct WindowsHeapEvents {
+  ALLOCTAP_ALWAYS_INLINE static void report_allocation(
+      HANDLE heap, void* block, SIZE_T bytes, const CallOrigin& origin,
+      const DetachedBlock* reallocated = nullptr) noexcept {
+    const os::ErrnoGuard preserve_error;
+    Sink::on_allocate(AllocationEvent{.pointer = block,
+                                      .size = bytes,
+                                      .kind = AllocationKind::kMalloc,
+                                      .heap = {heap},
+                                      .origin = origin,
+                                      .reallocated = reallocated});
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static void report_deallocation(HANDLE heap, void* block,
+                                                         const CallOrigin& origin) noexcept {
+    const os::ErrnoGuard preserve_error;
+    Sink::on_deallocate(gone(heap, block, DeallocationKind::kFree, origin));
+  }
+
+  ALLOCTAP_ALWAYS_INLINE static DeallocationEvent gone(HANDLE heap, void* block,
+                                                       DeallocationKind kind,
+                                                       const CallOrigin& origin) noexcept {
+    return {.pointer = block, .kind = kind, .heap = {heap}, .origin = origin};
+  }
+};
+
+// Aligned memory inside larger heap blocks (Windows).
+
+/// Allocator that stores the heap block's address XOR `kMask` in the word before the memory.
+class WindowsAlignedMemory {
+ public:
+  /// Allocates by `allocate(bytes)`, the heap's function, whose blocks are 16-aligned. Returns
+  /// nullptr if `allocate` does. Requires that `bytes + alignment` does not overflow and that
+  /// `alignment` is a power of two.
+  template <class Allocate>
+  static void* allocate(std::size_t bytes, std::size_t alignment, Allocate&& allocate) {
+    const std::size_t step = std::max(alignment, kGranule);
+    const auto block = reinterpret_cast<std::uintptr_t>(allocate(bytes + step + kGranule));
+    if (block == 0) return nullptr;
+    const std::uintptr_t begin = (block + kGranule + step - 1) / step * step;
+    word_before(begin) = block ^ kMask;
+    return reinterpret_cast<void*>(begin);
+  }
+
+  /// Returns the heap block around `memory`, a result of `allocate`.
+  static void* block_of(void* memory) noexcept {
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+    return reinterpret_cast<void*>(word_before(begin) ^ kMask);
+  }
+
+  /// Returns the word before `block`, or 0 if it is unreadable. In an aligned block of the C
+  /// library, that word holds the address of the heap block around the aligned block.
+  static std::uintptr_t librarys_word(const void* block) noexcept {
+    constexpr std::uintptr_t kWord = sizeof(std::uintptr_t);
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(block) / kWord * kWord;
+    std::uintptr_t word = 0;
+    if (begin < kWord) return 0;
+    const auto bytes = std::as_writable_bytes(std::span(&word, 1));
+    return os::copy_memory(begin - kWord, bytes) == kWord ? word : 0;
+  }
+
+ private:
+  static constexpr std::size_t kGranule = 16;
+  /// Distinguishes this class's word from the C library's.
+  static constexpr std::uintptr_t kMask = 0xA5A5'5A5A'A5A5'5A5A;
+
+  static std::uintptr_t& word_before(std::uintptr_t begin) noexcept {
+    return reinterpret_cast<std::uintptr_t*>(begin)[-1];
+  }
+};
+
+// Set of the Windows heaps that were created without a lock.
+
+/// Heaps created with HEAP_NO_SERIALIZE since the hook was installed. Their blocks are not checked,
+/// because only the program knows when such a heap may be called. Thread-safe; runs inside malloc.
+/// Constant-initialized, never destroyed.
+class NoSerializeHeaps {
+ public:
+  constexpr NoSerializeHeaps() noexcept = default;
+
+  void add(HANDLE heap) noexcept {
+    for (std::atomic<HANDLE>& place : heaps_) {
+      HANDLE none = nullptr;
+      if (place.compare_exchange_strong(none, heap)) return static_cast<void>(++count_);
+    }
+    knows_all_ = false;
+  }
+
+  void remove(HANDLE heap) noexcept {
+    for (std::atomic<HANDLE>& place : heaps_) {
+      HANDLE held = heap;
+      if (place.compare_exchange_strong(held, nullptr)) return static_cast<void>(--count_);
+    }
+  }
+
+  /// Returns true if `heap` is in the set, or if the set overflowed.
+  [[nodiscard]] bool has(HANDLE heap) const noexcept {
+    if (!knows_all_.load(std::memory_order_relaxed)) return true;
+    if (count_.load(std::memory_order_acquire) == 0) return false;
+    for (const std::atomic<HANDLE>& place : heaps_) {
+      if (place.load(std::memory_order_relaxed) == heap) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::array<std::atomic<HANDLE>, 64> heaps_{};
+  std::atomic<std::size_t> count_{0};
+  std::atomic<bool> knows_all_{true};
+};
+
+// Allocates and frees checked blocks in Windows heaps. Runs inside malloc.
 
 /// Helpers of `WindowsCheckedCalls`. They run inside malloc and preserve GetLastError, except for
 /// errors that the heap itself sets.

@@ -10,9 +10,8 @@
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/hook/windows/checked_blocks.hpp"
 #include "alloctap/hook/windows/functions.hpp"
-#include "alloctap/hook/windows/heap_events.hpp"
 #include "alloctap/os/errno_guard.hpp"
-#include "alloctap/os/windows/heap_blocks.hpp"
+#include "alloctap/os/windows/address_space.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {

@@ -6,10 +6,12 @@
 /// functions. Arguments: "Windows Driver Kit", with `Zw` for `Nt`.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/hook/function_description.hpp"
+#include "alloctap/event/event_sink.hpp"
+#include "alloctap/hook/hooked_function.hpp"
 #include "alloctap/os/windows/api.hpp"
 
 namespace alloctap {
@@ -182,5 +184,25 @@ using WindowsFunctions =
 using WindowsBlockFunctions =
     FunctionList<ntdll::RtlSizeHeap, ntdll::RtlValidateHeap, ntdll::RtlGetUserInfoHeap,
                  ntdll::RtlSetUserValueHeap, ntdll::RtlSetUserFlagsHeap>;
+
+// Original functions of ntdll.dll behind hooked ones.
+
+/// Originals, and flags that control their handlers. Thread-safe; readable inside malloc.
+template <EventSink Sink>
+class WindowsOriginals : public OriginalFunctions<WindowsOriginals<Sink>> {
+ public:
+  /// Returns true while a tracker records. Otherwise handlers report nothing.
+  static bool recording() noexcept { return recording_.load(std::memory_order_acquire); }
+  static void set_recording(bool on) noexcept { recording_.store(on, std::memory_order_release); }
+
+  /// Returns true if a `CheckingSink` checks blocks. This begins when all entries are installed and
+  /// never ends. Live blocks may begin inside a heap block, and must be freed through the hook.
+  static bool checking() noexcept { return checking_.load(std::memory_order_acquire); }
+  static void begin_checking() noexcept { checking_.store(true, std::memory_order_release); }
+
+ private:
+  static inline constinit std::atomic<bool> recording_{false};
+  static inline constinit std::atomic<bool> checking_{false};
+};
 
 }  // namespace alloctap

@@ -1,24 +1,81 @@
-/// Handlers that run between a hooked call and a Windows heap.
+/// Handlers of Windows heap calls, their fault injection, and the blocks older than the hook.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
+#include <optional>
+#include <span>
 
+#include "alloctap/event/address_range.hpp"
 #include "alloctap/event/allocator_call.hpp"
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/event/event_sink.hpp"
-#include "alloctap/hook/call_timer.hpp"
+#include "alloctap/hook/hooked_function.hpp"
+#include "alloctap/hook/windows/checked_blocks.hpp"
 #include "alloctap/hook/windows/checked_calls.hpp"
 #include "alloctap/hook/windows/functions.hpp"
-#include "alloctap/hook/windows/heap_events.hpp"
-#include "alloctap/hook/windows/preexisting_blocks.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/errno_guard.hpp"
-#include "alloctap/os/windows/heap_blocks.hpp"
+#include "alloctap/os/windows/address_space.hpp"
+#include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/raising_call.hpp"
+#include "alloctap/runtime/arena_array.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {
+
+// Windows heap blocks allocated before a hook was installed.
+
+/// List of the blocks allocated before the hook was installed. Every live block is in the list or
+/// recorded. The list is short if the tracker starts before the program's own code. With over
+/// `kMaxCount` blocks, the list is discarded.
+class PreexistingBlocks {
+ public:
+  static constexpr std::size_t kMaxCount = 16 * 1024;
+
+  /// Lists the live blocks. Control plane. Requires that all allocation functions are hooked, and
+  /// that handlers that destroy heaps hold `lock()`. A HEAP_NO_SERIALIZE heap must not change
+  /// during the call.
+  static void note() noexcept {
+    const std::lock_guard hold(lock_);
+    static_cast<void>(blocks_.resize(0));
+    std::array<HANDLE, kMaxHeaps> heaps{};
+    const DWORD count = ::GetProcessHeaps(kMaxHeaps, heaps.data());
+    known_ = count > 0 && count <= kMaxHeaps && blocks_.reserve(kMaxCount);
+    for (DWORD i = 0; known_ && i < count; ++i) note(heaps[i]);
+  }
+
+  /// Returns the list, or nullopt if it is incomplete. Valid until the next `note`.
+  [[nodiscard]] static std::optional<std::span<const AddressRange>> get() noexcept {
+    if (!known_) return std::nullopt;
+    return std::span<const AddressRange>(blocks_.data(), blocks_.size());
+  }
+
+  [[nodiscard]] static FutexLock& lock() noexcept { return lock_; }
+
+ private:
+  static constexpr DWORD kMaxHeaps = 256;
+
+  static void note(HANDLE heap) noexcept {
+    known_ = ::HeapLock(heap) != 0;
+    if (!known_) return;
+    os::visit_heap_blocks(heap, [](const void* block, std::size_t bytes) {
+      const auto start = reinterpret_cast<std::uintptr_t>(block);
+      known_ = known_ && blocks_.size() < kMaxCount && blocks_.push_back({start, start + bytes});
+    });
+    ::HeapUnlock(heap);
+  }
+
+  static inline constinit FutexLock lock_;
+  static inline constinit ArenaArray<AddressRange> blocks_;
+  static inline constinit bool known_ = false;
+};
+
+// Handlers that run between a hooked call and a Windows heap.
 
 /// Handlers of the Rtl functions of ntdll.dll. They report allocations after the real call, and
 /// frees before it.
@@ -155,6 +212,52 @@ struct WindowsHeapCalls {
     if (old == nullptr) return {};
     const os::ErrnoGuard preserve_error;
     return Sink::begin_reallocate(Events::gone(heap, old, DeallocationKind::kRealloc, origin));
+  }
+};
+
+// Handlers that inject faults into Windows heap calls. Run inside malloc.
+
+/// `WindowsHeapCalls` with fault injection: asks a `RefusingSink` before each allocation. A refused
+/// call returns null with ERROR_NOT_ENOUGH_MEMORY and is not reported. A refused call raises no
+/// exception, even with HEAP_GENERATE_EXCEPTIONS.
+template <class Originals, EventSink Sink>
+struct WindowsRefusableCalls : WindowsHeapCalls<Originals, Sink> {
+  using Base = WindowsHeapCalls<Originals, Sink>;
+
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static void* allocate(const CallOrigin& origin, HANDLE heap, ULONG flags,
+                                               SIZE_T bytes) {
+    if constexpr (RefusingSink<Sink>) {
+      if (Sink::may_refuse()) [[unlikely]] {
+        return call_or_refuse(origin, bytes, [=](const CallOrigin& from) {
+          return Base::template allocate<Function>(from, heap, flags, bytes);
+        });
+      }
+    }
+    return Base::template allocate<Function>(origin, heap, flags, bytes);
+  }
+
+  template <class Function>
+  ALLOCTAP_ALWAYS_INLINE static void* reallocate(const CallOrigin& origin, HANDLE heap, ULONG flags,
+                                                 void* old, SIZE_T bytes) {
+    if constexpr (RefusingSink<Sink>) {
+      if (Sink::may_refuse()) [[unlikely]] {
+        return call_or_refuse(origin, bytes, [=](const CallOrigin& from) {
+          return Base::template reallocate<Function>(from, heap, flags, old, bytes);
+        });
+      }
+    }
+    return Base::template reallocate<Function>(origin, heap, flags, old, bytes);
+  }
+
+ private:
+  /// Runs `call` unless the sink refuses it. Out of line, to keep the common path short.
+  template <class Call>
+  ALLOCTAP_NOINLINE static void* call_or_refuse(CallOrigin origin, SIZE_T bytes, Call call) {
+    const FaultInjectedCall<Sink> asked(origin, bytes);
+    if (!asked.is_refused()) return call(origin);
+    ::SetLastError(ERROR_NOT_ENOUGH_MEMORY);
+    return nullptr;
   }
 };
 

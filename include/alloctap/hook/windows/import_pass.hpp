@@ -10,9 +10,8 @@
 
 #include "alloctap/hook/plt/target.hpp"
 #include "alloctap/os/memory_map.hpp"
-#include "alloctap/os/windows/find_module.hpp"
-#include "alloctap/os/windows/loader_modules.hpp"
-#include "alloctap/os/windows/slot_exchange.hpp"
+#include "alloctap/os/windows/memory_protection.hpp"
+#include "alloctap/os/windows/module_symbols.hpp"
 #include "alloctap/pe/import_table.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/runtime/futex_lock.hpp"

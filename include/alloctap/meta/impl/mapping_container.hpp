@@ -1,4 +1,4 @@
-/// The bodies of meta/mapping_container.hpp.
+/// Definitions for meta/mapping_container.hpp.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/mapping_container.hpp"
-#include "alloctap/meta/mapping_interval.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap {

@@ -1,5 +1,7 @@
+/// Clocks by clock_gettime(2), and thread usage by getrusage(2).
 #pragma once
 
+#include <sys/resource.h>
 #include <time.h>
 
 #include <cstdint>
@@ -21,5 +23,16 @@ inline std::int64_t coarse_monotonic_ns() noexcept { return read_clock(CLOCK_MON
 inline std::int64_t thread_cpu_ns() noexcept { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 inline std::int64_t wall_clock_ns() noexcept { return read_clock(CLOCK_REALTIME); }
+
+inline constexpr bool kCountsThreadUsage = true;
+
+inline bool read_thread_usage(ThreadUsage& usage) noexcept {
+  rusage used{};
+  if (::getrusage(RUSAGE_THREAD, &used) != 0) return false;
+  usage.page_faults = static_cast<std::uint64_t>(used.ru_minflt + used.ru_majflt);
+  usage.waits = static_cast<std::uint64_t>(used.ru_nvcsw);
+  usage.preemptions = static_cast<std::uint64_t>(used.ru_nivcsw);
+  return true;
+}
 
 }  // namespace alloctap::os

@@ -1,24 +1,33 @@
-/// File access by raw system calls: libc's wrappers are cancellation points, but malloc must not be
-/// a cancellation point.
+/// Files by raw system calls, mapped files, links, and report paths whose links are followed.
 #pragma once
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "alloctap/os/file.hpp"
 
 namespace alloctap::os {
+
+// File access by raw system calls: libc's wrappers are cancellation points, but malloc must not be
+// a cancellation point.
 
 inline File& File::operator=(File&& other) noexcept {
   if (this != &other) {
@@ -145,4 +154,87 @@ inline const char* error_text(int negated_error) noexcept {
   return text != nullptr ? text : "unknown error";
 }
 
+inline FileView FileView::open(const char* path) noexcept {
+  int error = 0;
+  const File file = open_for_reading(path, error);
+  struct stat status{};
+  if (error != 0 || ::fstat(file.descriptor(), &status) != 0 || status.st_size <= 0) return {};
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+  if (start == MAP_FAILED) return {};
+  return FileView({static_cast<const std::byte*>(start), size});
+}
+
+inline FileView::~FileView() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+// Links and directories by readlink(2) and readdir(3).
+
+inline std::string_view read_link(const char* path, std::span<char> buffer) noexcept {
+  const ssize_t length = ::readlink(path, buffer.data(), buffer.size());
+  if (length < 0 || static_cast<std::size_t>(length) == buffer.size()) return {};
+  return {buffer.data(), static_cast<std::size_t>(length)};
+}
+
+inline std::string_view find_name(const char* path, std::string_view prefix,
+                                  std::span<char> buffer) noexcept {
+  DIR* const folder = ::opendir(path);
+  if (folder == nullptr) return {};
+  std::string_view found;
+  while (const dirent* const entry = ::readdir(folder)) {
+    const std::string_view name(static_cast<const char*>(entry->d_name));
+    if (!name.starts_with(prefix)) continue;
+    if (name.size() <= buffer.size()) {
+      std::copy(name.begin(), name.end(), buffer.begin());
+      found = {buffer.data(), name.size()};
+    }
+    break;
+  }
+  ::closedir(folder);
+  return found;
+}
+
+// Linux implementation of output_path.hpp.
+
+/// Maximum length of a file name without directories, in bytes.
+inline constexpr std::size_t kMaxFileNameBytes = NAME_MAX;
+inline constexpr std::string_view kPathSeparators = "/";
+
+/// The path at the end of a chain of symbolic links. Does not follow the links in /proc/PID/fd,
+/// because they mean open descriptors rather than the paths that they show.
+class FollowedPath {
+ public:
+  /// `path` must outlive this object. The file need not exist.
+  explicit FollowedPath(const char* path) noexcept;
+  FollowedPath(const FollowedPath&) = delete;
+  FollowedPath& operator=(const FollowedPath&) = delete;
+
+  /// Returns 0, or the negated error if the links form a loop, or if the kernel forbids this user
+  /// to follow them (fs.protected_symlinks).
+  [[nodiscard]] int error() const noexcept { return error_; }
+  [[nodiscard]] const char* c_str() const noexcept { return path_; }
+
+ private:
+  const char* path_;
+  int error_ = 0;
+  char target_[PATH_MAX];
+};
+
+/// Returns true if the file at `path` must be written directly and not replaced: a pipe, a device,
+/// or a file below /proc. Returns false for a directory.
+[[nodiscard]] bool is_written_through(const char* path) noexcept;
+
+/// Opens the file at `path` for appending, as open_for_appending does. If `path` names a writable
+/// descriptor of this process, duplicates the descriptor, so both share a file position.
+File open_through(const char* path, int& error) noexcept;
+
+/// Creates `path` for writing, with the permissions of the file at `model` if that file exists.
+/// Fails if `path` exists.
+File create_like(const char* path, const char* model, int& error) noexcept;
+
 }  // namespace alloctap::os
+
+#ifndef ALLOCTAP_COMPILED
+#include "alloctap/os/linux/impl/file.hpp"
+#endif

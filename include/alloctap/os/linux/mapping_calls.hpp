@@ -1,11 +1,15 @@
+/// mmap and related calls by syscall(2).
 #pragma once
 
+#include <linux/mman.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <cstddef>
+
+#include "alloctap/os/mapping_calls.hpp"
 
 namespace alloctap::os {
 
@@ -51,6 +55,12 @@ inline bool discards_pages(int advice) noexcept {
 inline bool closes_pages(int advice) noexcept {
   constexpr int kInstallsGuard = 102;
   return advice == kInstallsGuard;
+}
+
+inline bool mapping_failed(const void* result) noexcept { return result == MAP_FAILED; }
+
+inline bool remap_keeps_old(std::size_t old_length, int flags) noexcept {
+  return old_length == 0 || (flags & MREMAP_DONTUNMAP) != 0;
 }
 
 }  // namespace alloctap::os

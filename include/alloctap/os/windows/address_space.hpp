@@ -1,4 +1,4 @@
-/// Helpers for the arguments of virtual memory calls.
+/// Allocations by VirtualQuery, as VirtualAlloc and VirtualFree see them, and blocks by HeapWalk.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,8 @@
 #include "alloctap/os/windows/api.hpp"
 
 namespace alloctap::os {
+
+// Helpers for the arguments of virtual memory calls.
 
 /// Returns true if `process` is a handle of this process. Runs inside malloc; GetLastError may
 /// change.
@@ -45,6 +47,21 @@ inline AddressSpan find_freed_pages(const void* address, std::size_t bytes) noex
   if (bytes != 0) return {start, ((place - start) + bytes + mask) & ~mask};
   const AddressSpan whole = find_allocation(address);
   return {start, whole.bytes == 0 ? 0 : whole.start + whole.bytes - start};
+}
+
+// Enumeration of a heap's blocks.
+
+inline bool is_process_heap(HANDLE heap) noexcept { return heap == ::GetProcessHeap(); }
+
+/// Calls `visit(void* block, std::size_t bytes)` for each used block of `heap`. No other thread may
+/// change the heap meanwhile. Allocates nothing; GetLastError changes. Misses blocks that HeapWalk
+/// omits or, as with a debug layer of the heap, reports at another address.
+template <class Visit>
+void visit_heap_blocks(HANDLE heap, Visit&& visit) noexcept {
+  PROCESS_HEAP_ENTRY entry{};
+  while (::HeapWalk(heap, &entry) != 0) {
+    if ((entry.wFlags & PROCESS_HEAP_ENTRY_BUSY) != 0) visit(entry.lpData, entry.cbData);
+  }
 }
 
 }  // namespace alloctap::os

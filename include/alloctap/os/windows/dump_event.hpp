@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cwchar>
 
+#include "alloctap/os/thread.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/errors.hpp"
 #include "alloctap/os/windows/handle.hpp"
-#include "alloctap/os/worker_thread.hpp"
 
 namespace alloctap::os {
 

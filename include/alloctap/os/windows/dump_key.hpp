@@ -1,18 +1,106 @@
-/// Hot key that requests a dump; Ctrl+Alt+D is MemoryWatcher's.
+/// Hot key that requests a dump, and the user32.dll functions that register it.
 #pragma once
 
 #include <array>
 #include <cerrno>
 #include <cstdio>
 
+#include "alloctap/os/thread.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/errors.hpp"
 #include "alloctap/os/windows/handle.hpp"
-#include "alloctap/os/windows/hot_key.hpp"
-#include "alloctap/os/windows/message_queue.hpp"
-#include "alloctap/os/worker_thread.hpp"
 
 namespace alloctap::os {
+
+// System-wide hot key that Windows delivers to the program that registered it.
+
+struct HotKey {
+  /// Any of MOD_ALT, MOD_CONTROL, MOD_SHIFT and MOD_WIN.
+  UINT modifiers = 0;
+  /// Virtual key code: 'D', '0', VK_F9.
+  UINT key = 0;
+
+  /// Returns true if the key code exists and is combined with Alt, Control or Windows. Keys without
+  /// such a modifier are needed to type text.
+  [[nodiscard]] constexpr bool valid() const noexcept {
+    constexpr UINT kNotForText = MOD_ALT | MOD_CONTROL | MOD_WIN;
+    constexpr UINT kLast = 0xFE;
+    return key > 0 && key <= kLast && (modifiers & kNotForText) != 0 &&
+           (modifiers & ~(kNotForText | MOD_SHIFT)) == 0;
+  }
+};
+
+/// A text such as "Ctrl+Alt+D". Keys other than letters, digits and F1 to F24 appear as numbers.
+class HotKeyName {
+ public:
+  explicit HotKeyName(HotKey key) noexcept {
+    std::array<char, 16> last{};
+    const bool is_letter = key.key >= 'A' && key.key <= 'Z';
+    const bool is_digit = key.key >= '0' && key.key <= '9';
+    if (is_letter || is_digit) {
+      last[0] = static_cast<char>(key.key);
+    } else if (key.key >= VK_F1 && key.key <= VK_F24) {
+      std::snprintf(last.data(), last.size(), "F%u", key.key - VK_F1 + 1);
+    } else {
+      std::snprintf(last.data(), last.size(), "key 0x%02X", key.key);
+    }
+    const auto name = [&](UINT modifier, const char* text) {
+      return (key.modifiers & modifier) != 0 ? text : "";
+    };
+    std::snprintf(text_.data(), text_.size(), "%s%s%s%s%s", name(MOD_CONTROL, "Ctrl+"),
+                  name(MOD_ALT, "Alt+"), name(MOD_SHIFT, "Shift+"), name(MOD_WIN, "Win+"),
+                  last.data());
+  }
+  [[nodiscard]] const char* c_str() const noexcept { return text_.data(); }
+
+ private:
+  std::array<char, 48> text_{};
+};
+
+// Hot key and thread message functions of user32.dll. Loaded at first use, because loading that
+// library turns a process into one with windows.
+
+/// The functions; null pointers if `error` is set.
+struct MessageQueue {
+  decltype(&::RegisterHotKey) register_key = nullptr;
+  decltype(&::UnregisterHotKey) unregister_key = nullptr;
+  decltype(&::PeekMessageW) peek = nullptr;
+  decltype(&::GetMessageW) next = nullptr;
+  decltype(&::PostThreadMessageW) post = nullptr;
+  int error = 0;
+
+  /// Returns the functions; the first call loads the library.
+  static const MessageQueue& get() noexcept {
+    static const MessageQueue queue = load();
+    return queue;
+  }
+
+ private:
+  template <class Function>
+  void find(HMODULE library, const char* name, Function& function) noexcept {
+    function = reinterpret_cast<Function>(reinterpret_cast<void*>(::GetProcAddress(library, name)));
+    if (function == nullptr) error = negated_error(ERROR_PROC_NOT_FOUND);
+  }
+
+  static MessageQueue load() noexcept;
+};
+
+inline MessageQueue MessageQueue::load() noexcept {
+  MessageQueue queue;
+  const HMODULE library = ::LoadLibraryW(L"user32.dll");
+  if (library == nullptr) {
+    queue.error = negated_last_error();
+    return queue;
+  }
+  queue.find(library, "RegisterHotKey", queue.register_key);
+  queue.find(library, "UnregisterHotKey", queue.unregister_key);
+  queue.find(library, "PeekMessageW", queue.peek);
+  queue.find(library, "GetMessageW", queue.next);
+  queue.find(library, "PostThreadMessageW", queue.post);
+  return queue;
+}
+
+// Hot key that requests a dump; Ctrl+Alt+D is MemoryWatcher's.
 
 /// Calls a function, on a separate thread, each time a key is pressed, whichever program has the
 /// focus. The function chooses what to dump, the format and the output:

@@ -1,19 +1,59 @@
-/// Files by Windows handles. A descriptor is the lower half of a handle, because the upper half is
-/// insignificant ("Interprocess Communication Between 32-bit and 64-bit Applications"). Handles are
-/// multiples of 4, so the descriptors 0, 1 and 2 can mean the standard streams.
+/// Files by Windows handles, console output, mapped files, and report paths.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/windows/api.hpp"
-#include "alloctap/os/windows/console.hpp"
 #include "alloctap/os/windows/errors.hpp"
+#include "alloctap/os/windows/handle.hpp"
 #include "alloctap/os/windows/wide_path.hpp"
 
 namespace alloctap::os {
+
+// Console output in UTF-16, because a console decodes bytes by its code page, rarely UTF-8.
+
+inline bool is_console(HANDLE handle) noexcept {
+  DWORD mode = 0;
+  return ::GetConsoleMode(handle, &mode) != 0;
+}
+
+/// Returns the length of the longest prefix of `text` that has at most `most` bytes and ends
+/// between UTF-8 characters.
+constexpr std::size_t whole_characters(std::string_view text, std::size_t most) noexcept {
+  if (text.size() <= most) return text.size();
+  const auto goes_on = [&](std::size_t place) {
+    return (static_cast<unsigned char>(text[place]) & 0xC0U) == 0x80U;
+  };
+  std::size_t length = most;
+  while (length > 0 && goes_on(length)) --length;
+  return length > 0 ? length : most;
+}
+
+inline bool write_to_console(HANDLE console, std::string_view text) noexcept {
+  std::array<wchar_t, 512> buffer;
+  while (!text.empty()) {
+    const std::size_t bytes = whole_characters(text, buffer.size());
+    std::wstring_view wide = to_utf16(text.substr(0, bytes), buffer, BadText::kReplaced);
+    while (!wide.empty()) {
+      DWORD written = 0;
+      const auto units = static_cast<DWORD>(wide.size());
+      if (::WriteConsoleW(console, wide.data(), units, &written, nullptr) == 0) return false;
+      wide.remove_prefix(written);
+    }
+    text.remove_prefix(bytes);
+  }
+  return true;
+}
+
+// Files by Windows handles. A descriptor is the lower half of a handle, because the upper half is
+// insignificant ("Interprocess Communication Between 32-bit and 64-bit Applications"). Handles are
+// multiples of 4, so the descriptors 0, 1 and 2 can mean the standard streams.
 
 inline HANDLE handle_of(int descriptor) noexcept {
   constexpr DWORD kStreams[] = {STD_INPUT_HANDLE, STD_OUTPUT_HANDLE, STD_ERROR_HANDLE};
@@ -107,5 +147,59 @@ inline int remove_file(const char* path) noexcept {
 }
 
 inline const char* error_text(int negated_error) noexcept { return text_of_error(-negated_error); }
+
+inline FileView FileView::open(const char* path) noexcept {
+  int error = 0;
+  const File file = open_for_reading(path, error);
+  LARGE_INTEGER size{};
+  if (error != 0) return {};
+  const HANDLE handle = handle_of(file.descriptor());
+  if (::GetFileSizeEx(handle, &size) == 0 || size.QuadPart == 0) return {};
+  const Handle section(::CreateFileMappingW(handle, nullptr, PAGE_READONLY, 0, 0, nullptr));
+  if (!section) return {};
+  const void* const start = ::MapViewOfFile(section.get(), FILE_MAP_READ, 0, 0, 0);
+  if (start == nullptr) return {};
+  return FileView({static_cast<const std::byte*>(start), static_cast<std::size_t>(size.QuadPart)});
+}
+
+inline FileView::~FileView() {
+  if (!bytes_.empty()) ::UnmapViewOfFile(bytes_.data());
+}
+
+// Windows implementation of output_path.hpp.
+
+/// Maximum length of a file name without directories, in bytes; safe for every text.
+inline constexpr std::size_t kMaxFileNameBytes = 255;
+inline constexpr std::string_view kPathSeparators = "/\\";
+
+/// A path as it was given. Does not follow symbolic links, because few files on Windows are links.
+class FollowedPath {
+ public:
+  /// `path` must outlive this object.
+  explicit FollowedPath(const char* path) noexcept : path_(path) {}
+
+  [[nodiscard]] int error() const noexcept { return 0; }
+  [[nodiscard]] const char* c_str() const noexcept { return path_; }
+
+ private:
+  const char* path_;
+};
+
+/// Returns true if `path` must be written directly and not replaced: it is a pipe or a device.
+[[nodiscard]] inline bool is_written_through(const char* path) noexcept {
+  int error = 0;
+  const File file = open_file(path, 0, OPEN_EXISTING, error);
+  return file.is_open() && ::GetFileType(handle_of(file.descriptor())) != FILE_TYPE_DISK;
+}
+
+/// Opens the file at `path` for appending.
+inline File open_through(const char* path, int& error) noexcept {
+  return open_for_appending(path, error);
+}
+
+/// Creates `path` for writing. The new file inherits the permissions of its directory.
+inline File create_like(const char* path, const char* /*model*/, int& error) noexcept {
+  return create_for_writing(path, error);
+}
 
 }  // namespace alloctap::os

@@ -4,7 +4,6 @@
 
 #include <atomic>
 
-#include "alloctap/os/fault_listeners.hpp"
 #include "alloctap/os/memory_faults.hpp"
 #include "alloctap/os/windows/api.hpp"
 

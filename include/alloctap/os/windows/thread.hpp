@@ -1,16 +1,71 @@
+/// Threads by Windows calls: identifiers, names, enumeration, workers, process-wide barrier.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 
 #include "alloctap/os/thread.hpp"
 #include "alloctap/os/windows/api.hpp"
+#include "alloctap/os/windows/errors.hpp"
 #include "alloctap/os/windows/handle.hpp"
-#include "alloctap/os/windows/process_barrier.hpp"
-#include "alloctap/os/windows/thread_block.hpp"
-#include "alloctap/os/windows/utf8.hpp"
+#include "alloctap/os/windows/thread_local.hpp"
+#include "alloctap/os/windows/wide_path.hpp"
 
 namespace alloctap::os {
+
+// Availability of FlushProcessWriteBuffers, a process-wide barrier: interrupts all processors that
+// run this process, and a return from an interrupt serializes. No effect in Wine 8.
+
+inline bool is_wine() noexcept {
+  const HMODULE system = ::GetModuleHandleW(L"ntdll.dll");
+  return ::GetProcAddress(system, "wine_get_version") != nullptr;
+}
+
+inline bool has_process_barrier() noexcept { return !is_wine(); }
+
+}  // namespace alloctap::os
+
+// System calls of ntdll.dll that exist since Windows Vista, but not in the compiler's headers.
+
+extern "C" {
+/// Returns in `next` the thread after `thread` in `process`, or the first one if `thread` is null.
+NTSTATUS NTAPI NtGetNextThread(HANDLE process, HANDLE thread, ACCESS_MASK access, ULONG attributes,
+                               ULONG flags, HANDLE* next);
+NTSTATUS NTAPI NtSuspendThread(HANDLE thread, ULONG* count_before);
+NTSTATUS NTAPI NtResumeThread(HANDLE thread, ULONG* count_before);
+NTSTATUS NTAPI NtGetContextThread(HANDLE thread, CONTEXT* context);
+}
+
+namespace alloctap::os {
+
+// Enumeration of the threads of this process.
+
+/// Calls `visit(Handle&)` for each other thread, with a handle that permits to stop the thread and
+/// read its registers. `visit` may move the handle away to keep it.
+template <class Visit>
+void visit_threads(Visit&& visit) noexcept {
+  constexpr ACCESS_MASK kAccess =
+      THREAD_SUSPEND_RESUME | THREAD_GET_CONTEXT | THREAD_QUERY_INFORMATION | SYNCHRONIZE;
+  const DWORD self = ::GetCurrentThreadId();
+  Handle last;
+  HANDLE at = nullptr;
+  HANDLE next = nullptr;
+  while (::NtGetNextThread(::GetCurrentProcess(), at, kAccess, 0, 0, &next) >= 0) {
+    Handle thread(next);
+    at = next;
+    if (::GetThreadId(next) != self) visit(thread);
+    // The next step needs this handle open. A visitor that moved the handle away keeps it open.
+    last = std::move(thread);
+  }
+}
+
+/// Returns true if the stop failed because the thread has ended. Wine reports only an access error.
+inline bool has_ended(HANDLE thread, NTSTATUS why) noexcept {
+  constexpr NTSTATUS kIsEnding = static_cast<NTSTATUS>(0xC000004B);
+  return why == kIsEnding || ::WaitForSingleObject(thread, 0) == WAIT_OBJECT_0;
+}
 
 inline ThreadId current_thread_id() noexcept {
   return static_cast<ThreadId>(::GetCurrentThreadId());
@@ -65,5 +120,34 @@ inline std::size_t thread_name(ThreadId id, std::span<char> name) noexcept {
 inline bool enable_process_wide_barrier() noexcept { return has_process_barrier(); }
 
 inline void process_wide_barrier() noexcept { ::FlushProcessWriteBuffers(); }
+
+inline void* run_worker(void* thread) noexcept {
+  const auto& worker = *static_cast<const WorkerThread*>(thread);
+  worker.body_(worker.argument_);
+  return nullptr;
+}
+
+inline DWORD WINAPI worker_entry(void* thread) noexcept {
+  run_worker(thread);
+  return 0;
+}
+
+/// Blocks no signals, because Windows has none.
+inline int WorkerThread::start(void (*body)(void*) noexcept, void* argument) noexcept {
+  body_ = body;
+  argument_ = argument;
+  const HANDLE thread = ::CreateThread(nullptr, 0, &worker_entry, this, 0, nullptr);
+  handle_ = reinterpret_cast<std::uintptr_t>(thread);
+  running_ = thread != nullptr;
+  return running_ ? 0 : negated_last_error();
+}
+
+inline void WorkerThread::join() noexcept {
+  if (!running_) return;
+  const auto thread = reinterpret_cast<HANDLE>(static_cast<std::uintptr_t>(handle_));
+  ::WaitForSingleObject(thread, INFINITE);
+  ::CloseHandle(thread);
+  running_ = false;
+}
 
 }  // namespace alloctap::os

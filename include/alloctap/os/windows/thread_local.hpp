@@ -1,7 +1,4 @@
-/// Thread-local storage in the TEB. Compilers' thread_local variables cannot be used inside malloc:
-/// they are in a table that the loader allocates at thread start, or accessed by calls that
-/// allocate. Each TEB has 64 words that TlsAlloc assigns. They are zeroed at thread start and valid
-/// until the thread ends. Layout: winternl.h.
+/// The thread environment block (TEB), and thread-local storage in it.
 #pragma once
 
 #include <array>
@@ -12,9 +9,33 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/windows/api.hpp"
-#include "alloctap/os/windows/thread_block.hpp"
 
 namespace alloctap::os {
+
+// The thread environment block (TEB). Layout: winternl.h.
+
+/// Returns the calling thread's TEB. Does not call mingw-w64's NtCurrentTeb, because an optimizing
+/// GCC 12 warns about that function.
+ALLOCTAP_ALWAYS_INLINE TEB* thread_block() noexcept {
+#if defined(__x86_64__) && defined(__GNUC__)
+  TEB* block = nullptr;
+  ALLOCTAP_ASM volatile("movq %%gs:0x30, %0" : "=r"(block));
+  return block;
+#else
+  return ::NtCurrentTeb();
+#endif
+}
+
+/// Returns the address of the last word of the stack that the thread of `block` runs on.
+inline std::uintptr_t stack_end(const TEB& block) noexcept {
+  const auto& thread = reinterpret_cast<const NT_TIB&>(block);
+  return reinterpret_cast<std::uintptr_t>(thread.StackBase) - sizeof(void*);
+}
+
+// Thread-local storage in the TEB. Compilers' thread_local variables cannot be used inside malloc:
+// they are in a table that the loader allocates at thread start, or accessed by calls that
+// allocate. Each TEB has 64 words that TlsAlloc assigns. They are zeroed at thread start and valid
+// until the thread ends. Layout: winternl.h.
 
 /// Offset of the words in the TEB.
 inline constexpr std::uint32_t kThreadWords = offsetof(TEB, TlsSlots);

@@ -1,17 +1,50 @@
-/// UTF-16 paths for file functions. Paths beyond the length limit must be absolute and have the
-/// prefix \\?\ ("Naming Files, Paths, and Namespaces").
+/// UTF-16 text and paths, converted from UTF-8, and the path of the Windows directory.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cwchar>
+#include <span>
 #include <string_view>
 
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/os/windows/api.hpp"
-#include "alloctap/os/windows/utf8.hpp"
 
 namespace alloctap::os {
+
+// Conversions between UTF-8 (alloctap) and UTF-16 (Windows), without allocation.
+
+/// Stores `text` as UTF-8 in `buffer` and returns it. Too long text is cut between characters.
+inline std::string_view to_utf8(std::wstring_view text, std::span<char> buffer) noexcept {
+  const int room = static_cast<int>(buffer.size());
+  while (!text.empty()) {
+    const int bytes = ::WideCharToMultiByte(CP_UTF8, 0, text.data(), static_cast<int>(text.size()),
+                                            buffer.data(), room, nullptr, nullptr);
+    if (bytes > 0) return {buffer.data(), static_cast<std::size_t>(bytes)};
+    // Each UTF-16 unit takes at most three bytes of UTF-8.
+    const auto too_long = text.size() - std::min(text.size(), buffer.size() / 3);
+    text.remove_suffix(std::max<std::size_t>(too_long / 2, 1));
+  }
+  return {buffer.data(), 0};
+}
+
+enum class BadText : bool { kReplaced, kRefused };
+
+/// Stores `text` as UTF-16 in `buffer` and returns it. Returns "" if it does not fit, or if `text`
+/// is invalid UTF-8 and `bad` is kRefused.
+inline std::wstring_view to_utf16(std::string_view text, std::span<wchar_t> buffer,
+                                  BadText bad = BadText::kRefused) noexcept {
+  if (text.empty()) return {};
+  const DWORD flags = bad == BadText::kRefused ? MB_ERR_INVALID_CHARS : 0;
+  const int units =
+      ::MultiByteToWideChar(CP_UTF8, flags, text.data(), static_cast<int>(text.size()),
+                            buffer.data(), static_cast<int>(buffer.size()));
+  return {buffer.data(), static_cast<std::size_t>(units)};
+}
+
+// UTF-16 paths for file functions. Paths beyond the length limit must be absolute and have the
+// prefix \\?\ ("Naming Files, Paths, and Namespaces").
 
 /// Replaces '\' separators by '/', which all paths in alloctap have.
 inline void use_slashes(std::span<char> path) noexcept {
@@ -57,6 +90,42 @@ class WidePath {
 
   wchar_t* text_;
   wchar_t* start_ = nullptr;
+};
+
+// Path of the Windows directory.
+
+/// Returns true if the paths are equal except for the case of ASCII letters, which Windows ignores.
+inline bool is_same_path(std::string_view one, std::string_view other) noexcept {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [&](char a, char b) { return lower(a) == lower(b); });
+}
+
+/// The path of the Windows directory.
+class SystemPath {
+ public:
+  constexpr SystemPath() noexcept = default;
+
+  /// Returns the path; empty on failure. Control plane; allocates nothing.
+  [[nodiscard]] static SystemPath read() noexcept {
+    SystemPath path;
+    std::array<wchar_t, MAX_PATH> wide{};
+    const UINT units = ::GetSystemWindowsDirectoryW(wide.data(), static_cast<UINT>(wide.size()));
+    if (units == 0 || units >= wide.size()) return path;
+    path.length_ = to_utf8({wide.data(), units}, path.text_).size();
+    use_slashes(std::span(path.text_).first(path.length_));
+    return path;
+  }
+
+  /// Returns true if `path`, with '/' separators, is below the Windows directory.
+  [[nodiscard]] bool holds(std::string_view path) const noexcept {
+    return length_ > 0 && path.size() > length_ && path[length_] == '/' &&
+           is_same_path(path.substr(0, length_), {text_.data(), length_});
+  }
+
+ private:
+  std::array<char, 3 * MAX_PATH> text_{};
+  std::size_t length_ = 0;
 };
 
 }  // namespace alloctap::os

@@ -7,10 +7,10 @@
 #include "alloctap/pe/native_function.hpp"
 
 #if defined(_WIN32)
-#include "alloctap/pe/loaded_row.hpp"
+#include "alloctap/pe/unwind_info.hpp"
 #else
-#include "alloctap/elf/eh_frame_header.hpp"
-#include "alloctap/elf/find_unwind_tables.hpp"
+#include "alloctap/elf/find_row.hpp"
+#include "alloctap/elf/unwind_tables.hpp"
 #endif
 
 namespace alloctap::native {

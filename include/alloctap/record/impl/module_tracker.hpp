@@ -15,7 +15,7 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/memory_map.hpp"
-#include "alloctap/os/module_notices.hpp"
+#include "alloctap/os/module_symbols.hpp"
 #include "alloctap/pe/native_image.hpp"
 #include "alloctap/record/module_tracker.hpp"
 #include "alloctap/runtime/control_lock.hpp"

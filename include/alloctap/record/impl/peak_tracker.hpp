@@ -9,7 +9,7 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"
-#include "alloctap/os/confinement.hpp"
+#include "alloctap/os/thread.hpp"
 #include "alloctap/record/peak_tracker.hpp"
 #include "alloctap/runtime/control_lock.hpp"
 #include "alloctap/runtime/thread_state.hpp"

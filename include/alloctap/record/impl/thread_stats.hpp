@@ -1,4 +1,4 @@
-/// The bodies of record/thread_stats.hpp.
+/// Definitions for record/thread_stats.hpp.
 #pragma once
 
 #include <algorithm>

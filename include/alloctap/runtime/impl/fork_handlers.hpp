@@ -1,4 +1,4 @@
-/// The bodies of runtime/fork_handlers.hpp.
+/// Definitions for runtime/fork_handlers.hpp.
 #pragma once
 
 #include <atomic>
@@ -8,8 +8,8 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/errno_guard.hpp"
-#include "alloctap/os/fork.hpp"
 #include "alloctap/os/futex.hpp"
+#include "alloctap/os/process.hpp"
 #include "alloctap/os/thread.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/arena_regions.hpp"

@@ -1,4 +1,4 @@
-/// The bodies of runtime/futex_lock.hpp.
+/// Definitions for runtime/futex_lock.hpp.
 #pragma once
 
 #include <atomic>
@@ -37,6 +37,13 @@ ALLOCTAP_INLINE void FutexLock::lock_contended() noexcept {
   while (word_.exchange(kHeldAndAwaited, std::memory_order_acquire) != kFree) {
     os::futex_wait(word_, kHeldAndAwaited);
   }
+}
+
+ALLOCTAP_INLINE void SingleFlight::await_end(std::int64_t nanoseconds) noexcept {
+  std::uint32_t state = kTaken;
+  const bool is_on = word_.compare_exchange_strong(state, kAwaited, std::memory_order_relaxed) ||
+                     state == kAwaited;
+  if (is_on) os::futex_wait(word_, kAwaited, nanoseconds);
 }
 
 }  // namespace alloctap

@@ -1,4 +1,4 @@
-/// The bodies of runtime/thread_state.hpp.
+/// Definitions for runtime/thread_state.hpp.
 #pragma once
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/sample/adjustable_sampling.hpp"
+#include "alloctap/sample/poisson_by_bytes.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
-#include "alloctap/sample/thread_sampler.hpp"
 
 namespace alloctap {
 

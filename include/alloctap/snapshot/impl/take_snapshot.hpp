@@ -1,4 +1,4 @@
-/// The bodies of snapshot/take_snapshot.hpp.
+/// Definitions for snapshot/take_snapshot.hpp.
 #pragma once
 
 #include <algorithm>

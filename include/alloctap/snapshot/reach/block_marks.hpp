@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "alloctap/meta/mapping_interval.hpp"
+#include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/snapshot/reach/block_index.hpp"
 

@@ -8,9 +8,8 @@
 #include <span>
 
 #include "alloctap/meta/mapping_container.hpp"
-#include "alloctap/meta/mapping_interval.hpp"
 #include "alloctap/os/frozen_process.hpp"
-#include "alloctap/pe/native_sections.hpp"
+#include "alloctap/pe/native_image.hpp"
 #include "alloctap/record/recorded_data.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/runtime/arena_regions.hpp"
@@ -19,9 +18,6 @@
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/snapshot/reach/block_index.hpp"
 #include "alloctap/snapshot/reach/block_marks.hpp"
-#include "alloctap/snapshot/reach/copied_memory.hpp"
-#include "alloctap/snapshot/reach/ended_threads.hpp"
-#include "alloctap/snapshot/reach/program_frames.hpp"
 #include "alloctap/snapshot/reach/reachability.hpp"
 #include "alloctap/snapshot/reach/scan_layout.hpp"
 #include "alloctap/snapshot/reach/scan_roots.hpp"

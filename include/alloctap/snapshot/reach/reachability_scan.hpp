@@ -10,11 +10,11 @@
 #include <new>
 #include <span>
 
-#include "alloctap/arch/own_registers.hpp"
+#include "alloctap/arch/dwarf_registers.hpp"
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/file.hpp"
-#include "alloctap/os/find_module.hpp"
 #include "alloctap/os/frozen_process.hpp"
+#include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/record/recorded_data.hpp"
 #include "alloctap/runtime/arena.hpp"

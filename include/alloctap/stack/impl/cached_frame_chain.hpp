@@ -1,4 +1,4 @@
-/// The bodies of stack/cached_frame_chain.hpp.
+/// Definitions for stack/cached_frame_chain.hpp.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,10 @@
 
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/os/memory_map.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/stack/cached_frame_chain.hpp"
-#include "alloctap/stack/unwind_frame.hpp"
+#include "alloctap/stack/unwind_rules.hpp"
 
 namespace alloctap {
 
@@ -45,6 +46,23 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE void CachedFrameChain::forget_outer_half() noe
   size_ = kept;
   end_ = ChainEnd::kCut;
   end_frame().words_end = 0;
+}
+
+ALLOCTAP_INLINE void StackChain::move_to(const os::StackBounds& stack) noexcept {
+  bounds = stack;
+  chain.cut_to(0);
+  serial = next_serial();
+}
+
+ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool StackChain::restart(std::size_t frames,
+                                                           const void* wanted_rules,
+                                                           std::uint64_t wanted_epoch) noexcept {
+  if (chain.capacity() < frames && !chain.reserve(frames)) return false;
+  chain.cut_to(0);
+  rules = wanted_rules;
+  epoch = wanted_epoch;
+  serial = next_serial();
+  return true;
 }
 
 }  // namespace alloctap

@@ -11,8 +11,8 @@
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/thread_state.hpp"
+#include "alloctap/stack/cached_frame_chain.hpp"
 #include "alloctap/stack/fibers.hpp"
-#include "alloctap/stack/stack_chain.hpp"
 
 namespace alloctap {
 

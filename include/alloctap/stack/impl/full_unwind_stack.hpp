@@ -1,18 +1,18 @@
-/// The bodies of stack/full_unwind_stack.hpp.
+/// Definitions for stack/full_unwind_stack.hpp.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
 #include "alloctap/arch/dwarf_registers.hpp"
-#include "alloctap/arch/own_registers.hpp"
+#include "alloctap/elf/call_frame_step.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/stack_bounds.hpp"
+#include "alloctap/os/memory_map.hpp"
 #include "alloctap/runtime/per_thread.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/stack/full_unwind_stack.hpp"
-#include "alloctap/stack/register_walk.hpp"
 #include "alloctap/stack/stack_capture.hpp"
+#include "alloctap/stack/unwind_rules.hpp"
 
 namespace alloctap {
 
@@ -68,6 +68,41 @@ ALLOCTAP_NOINLINE ALLOCTAP_INLINE CapturedStack FullUnwindStack::capture(
   if (!walk->leave_tracker(caller)) return caller_alone(caller, frames);
   if (origin.allocator != nullptr) walk->leave_allocator(*origin.allocator);
   return walk->write(frames);
+}
+
+ALLOCTAP_INLINE void RegisterWalk::begin(std::uintptr_t pc,
+                                         const arch::RegisterValues& own) noexcept {
+  using Registers = arch::DwarfRegisters;
+  memory_.forget();
+  pc_ = pc;
+  pc_is_exact_ = true;
+  registers_ = {};
+  for (unsigned number = 0; number < own.size(); ++number) {
+    const bool known = Registers::is_preserved(number) || number == Registers::kStackPointer ||
+                       number == Registers::kProgramCounter;
+    if (known) registers_.set(number, own[number]);
+  }
+}
+
+ALLOCTAP_INLINE RegisterWalk::Outcome RegisterWalk::step() noexcept {
+  const elf::CallFrameRow* const row = find_unwind_row(pc_is_exact_ ? pc_ : pc_ - 1);
+  if (row == nullptr) return Outcome::kFailed;
+  auto read = [this](std::uintptr_t address, std::uintptr_t& word) noexcept {
+    return memory_.read(address, word);
+  };
+  const elf::CallFrameStep step = elf::step_to_caller(*row, registers_, read);
+  switch (step.outcome) {
+    case elf::CallFrameStep::Outcome::kOutermost:
+      return Outcome::kOutermost;
+    case elf::CallFrameStep::Outcome::kFailed:
+      return Outcome::kFailed;
+    case elf::CallFrameStep::Outcome::kCaller:
+      break;
+  }
+  pc_ = step.pc;
+  pc_is_exact_ = step.pc_is_exact;
+  registers_ = step.registers;
+  return Outcome::kCaller;
 }
 
 }  // namespace alloctap

@@ -1,4 +1,4 @@
-/// The bodies of stack/unwind_step.hpp.
+/// Definitions for stack/unwind_step.hpp.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,8 @@
 
 #include "alloctap/arch/dwarf_registers.hpp"
 #include "alloctap/elf/call_frame_step.hpp"
-#include "alloctap/elf/register_file.hpp"
+#include "alloctap/elf/word_reader.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/stack/unwind_frame.hpp"
-#include "alloctap/stack/unwind_rule.hpp"
 #include "alloctap/stack/unwind_rules.hpp"
 #include "alloctap/stack/unwind_step.hpp"
 

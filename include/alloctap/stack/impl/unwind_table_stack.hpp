@@ -9,7 +9,6 @@
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/memory_map.hpp"
-#include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/pe/native_row.hpp"
 #include "alloctap/stack/stack_capture.hpp"

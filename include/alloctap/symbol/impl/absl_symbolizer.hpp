@@ -9,7 +9,7 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/symbol/absl_symbolizer.hpp"
 #include "alloctap/symbol/bounded_text.hpp"
-#include "alloctap/symbol/rust_names.hpp"
+#include "alloctap/symbol/rust_demangler.hpp"
 
 namespace alloctap {
 

@@ -11,7 +11,7 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/symbol/demangled_names.hpp"
-#include "alloctap/symbol/rust_names.hpp"
+#include "alloctap/symbol/rust_demangler.hpp"
 
 namespace alloctap {
 

@@ -12,13 +12,9 @@
 #include <vector>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/symbol/libdw_compression.hpp"
+#include "alloctap/symbol/libdw_files.hpp"
 #include "alloctap/symbol/libdw_functions.hpp"
-#include "alloctap/symbol/libdw_module.hpp"
-#include "alloctap/symbol/libdw_names.hpp"
-#include "alloctap/symbol/libdw_scopes.hpp"
 #include "alloctap/symbol/libdw_symbolizer.hpp"
-#include "alloctap/symbol/libdw_units.hpp"
 
 namespace alloctap::libdw {
 

@@ -1,7 +1,8 @@
-/// The bodies of symbol/module_history.hpp.
+/// Definitions for symbol/module_history.hpp.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -81,6 +82,21 @@ ALLOCTAP_INLINE std::span<const SourceFrame> ModuleHistory::frames_of(
       [](const CodeAddress& other, std::uintptr_t value) { return other.address < value; });
   if (place == unloaded.places.end() || place->address != address) return {};
   return unloaded.symbols.of(static_cast<std::size_t>(place - unloaded.places.begin()));
+}
+
+ALLOCTAP_INLINE void UnloadedModuleQueue::add(const Module& module, StackId before) noexcept {
+  const std::size_t end = end_.load(std::memory_order_relaxed);
+  if (end - begin_.load(std::memory_order_acquire) == kCapacity) {
+    overflow_.store(true, std::memory_order_relaxed);
+    return;
+  }
+  Entry& entry = entries_[end % kCapacity];
+  entry.module = module;
+  const std::size_t length = std::min(module.path.size(), entry.path.size());
+  std::memcpy(entry.path.data(), module.path.data(), length);
+  entry.module.path = {entry.path.data(), length};
+  entry.before = before;
+  end_.store(end + 1, std::memory_order_release);
 }
 
 }  // namespace alloctap

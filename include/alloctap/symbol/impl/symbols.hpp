@@ -1,4 +1,4 @@
-/// The bodies of symbol/symbols.hpp.
+/// Definitions for symbol/symbols.hpp.
 #pragma once
 
 #include <array>
@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/symbol/source_frame.hpp"
 #include "alloctap/symbol/symbols.hpp"
 
 namespace alloctap {

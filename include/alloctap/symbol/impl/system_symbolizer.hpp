@@ -11,7 +11,6 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/file.hpp"
-#include "alloctap/os/file_view.hpp"
 #include "alloctap/os/symbol_library.hpp"
 #include "alloctap/pe/function_names.hpp"
 #include "alloctap/pe/native_image.hpp"

@@ -9,11 +9,11 @@
 #include <new>
 #include <string_view>
 
-#include "alloctap/event/stack_owner.hpp"
+#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena.hpp"
-#include "alloctap/runtime/cut_text.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
+#include "alloctap/runtime/text_bytes.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/tag/tag_table.hpp"
 

@@ -13,14 +13,10 @@
 #include "alloctap/status.hpp"
 #include "alloctap/testing/allocation_baseline.hpp"
 #include "alloctap/testing/allocation_count.hpp"
-#include "alloctap/testing/count_text.hpp"
 #include "alloctap/testing/counted_stack.hpp"
 #include "alloctap/testing/expectations.hpp"
-#include "alloctap/testing/growth_watch.hpp"
 #include "alloctap/testing/leaked_case.hpp"
-#include "alloctap/testing/scope_counter.hpp"
 #include "alloctap/testing/test_framework.hpp"
-#include "alloctap/testing/test_tracker.hpp"
 
 namespace alloctap::testing {
 

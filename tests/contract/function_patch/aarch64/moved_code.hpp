@@ -13,7 +13,7 @@
 
 #include "alloctap/arch/aarch64/displaced_code.hpp"
 #include "alloctap/arch/aarch64/relocated_code.hpp"
-#include "alloctap/arch/function_code.hpp"
+#include "alloctap/arch/patch_refusal.hpp"
 #include "tests/contract/function_patch/aarch64/capstone_decoder.hpp"
 
 namespace alloctap_test {

@@ -1,5 +1,3 @@
-#include "alloctap/arch/aarch64/island_places.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -7,8 +5,8 @@
 #include <set>
 #include <vector>
 
-#include "alloctap/arch/aarch64/code_writer.hpp"
 #include "alloctap/arch/aarch64/entry_patch.hpp"
+#include "alloctap/arch/aarch64/relocated_code.hpp"
 
 namespace {
 

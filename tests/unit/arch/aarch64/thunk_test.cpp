@@ -1,10 +1,10 @@
-#include "alloctap/arch/aarch64/thunk.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "alloctap/arch/aarch64/entry_patch.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
-#include "alloctap/arch/x86_64/leaf_function.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
+
+#include "alloctap/arch/x86_64/instruction.hpp"
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include "alloctap/arch/x86_64/stub_places.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,6 +7,8 @@
 #include <initializer_list>
 #include <set>
 #include <vector>
+
+#include "alloctap/arch/x86_64/text_store.hpp"
 
 namespace {
 

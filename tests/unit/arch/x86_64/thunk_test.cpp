@@ -1,9 +1,9 @@
-#include "alloctap/arch/x86_64/thunk.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstddef>
+
+#include "alloctap/arch/x86_64/entry_patch.hpp"
 
 namespace {
 

@@ -1,9 +1,8 @@
-#include "alloctap/hook/malloc_hooks/bionic_hooks.hpp"
-
 #include <string>
 
+#include "alloctap/hook/malloc_hooks/variable_hooks.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/testing/fake_sink.hpp"
+#include "alloctap/testing/fakes.hpp"
 #include "tests/unit/hook/malloc_hooks/fake_hook_variables.hpp"
 
 namespace {

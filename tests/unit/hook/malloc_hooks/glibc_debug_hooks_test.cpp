@@ -1,11 +1,10 @@
 // Backend case 24: variables are accepted only in libc_malloc_debug.
-#include "alloctap/hook/malloc_hooks/glibc_debug_hooks.hpp"
-
 #include <string>
 #include <string_view>
 
+#include "alloctap/hook/malloc_hooks/variable_hooks.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/testing/fake_sink.hpp"
+#include "alloctap/testing/fakes.hpp"
 #include "tests/unit/hook/malloc_hooks/fake_hook_variables.hpp"
 
 namespace {

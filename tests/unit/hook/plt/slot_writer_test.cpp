@@ -1,11 +1,11 @@
-#include "alloctap/hook/plt/slot_writer.hpp"
-
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 
 #include <array>
 #include <cstdlib>
 #include <vector>
+
+#include "alloctap/hook/plt/pass.hpp"
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include "alloctap/hook/strings/printed_texts.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdarg>
@@ -7,6 +5,8 @@
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "alloctap/hook/strings/printing_shapes.hpp"
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include "alloctap/hook/strings/printf_conversion.hpp"
-
 #include <doctest/doctest.h>
 
 #include <climits>
@@ -8,6 +6,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "alloctap/hook/strings/printing_shapes.hpp"
 
 namespace {
 

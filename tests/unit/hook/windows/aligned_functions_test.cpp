@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "alloctap/hook/windows/aligned_memory.hpp"
+#include "alloctap/hook/windows/checked_blocks.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
-#include "alloctap/hook/windows/no_serialize_heaps.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
+
+#include "alloctap/hook/windows/checked_blocks.hpp"
 
 using alloctap::NoSerializeHeaps;
 

@@ -1,10 +1,9 @@
-#include "alloctap/hook/windows/page_calls.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstddef>
 #include <span>
 
+#include "alloctap/hook/windows/entry_points.hpp"
 #include "tests/unit/hook/windows/windows_entries.hpp"
 
 namespace {

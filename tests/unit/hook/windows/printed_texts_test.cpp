@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/hook/windows/printing_functions.hpp"
+#include "alloctap/hook/windows/string_functions.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
-#include "alloctap/os/windows/dbghelp.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
+
+#include "alloctap/os/windows/symbol_library.hpp"
 
 using alloctap::os::DbgHelp;
 

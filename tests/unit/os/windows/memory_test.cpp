@@ -14,7 +14,6 @@
 #include "alloctap/os/futex.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/memory_protection.hpp"
-#include "alloctap/os/stack_bounds.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "tests/support/address_of.hpp"

@@ -1,11 +1,10 @@
-#include "alloctap/os/module_notices.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstring>
 #include <string>
 
+#include "alloctap/os/module_symbols.hpp"
 #include "tests/support/windows/plugin_library.hpp"
 
 namespace {

@@ -5,11 +5,9 @@
 #include <cstring>
 #include <string>
 
-#include "alloctap/os/default_suppressions.hpp"
 #include "alloctap/os/errno_guard.hpp"
-#include "alloctap/os/find_module.hpp"
-#include "alloctap/os/function_symbol.hpp"
 #include "alloctap/os/module_symbols.hpp"
+#include "alloctap/os/process.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/symbol/module_table.hpp"
 

@@ -1,11 +1,10 @@
-#include "alloctap/os/output_path.hpp"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "alloctap/os/file.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace {

@@ -1,8 +1,8 @@
-#include "alloctap/os/windows/slot_exchange.hpp"
-
 #include <doctest/doctest.h>
 
 #include <initializer_list>
+
+#include "alloctap/os/windows/memory_protection.hpp"
 
 namespace {
 

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "alloctap/os/futex.hpp"
-#include "alloctap/os/worker_thread.hpp"
 #include "tests/support/thread_name.hpp"
 
 namespace {

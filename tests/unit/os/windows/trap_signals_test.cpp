@@ -1,5 +1,3 @@
-#include "alloctap/os/trap_signals.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
@@ -8,6 +6,7 @@
 #include <cstring>
 
 #include "alloctap/os/memory_protection.hpp"
+#include "alloctap/os/patched_code.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/os/windows/api.hpp"
 

@@ -1,5 +1,3 @@
-#include "alloctap/pe/loaded_row.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -7,6 +5,7 @@
 #include <span>
 
 #include "alloctap/os/windows/api.hpp"
+#include "alloctap/pe/unwind_info.hpp"
 
 namespace {
 

@@ -1,9 +1,9 @@
-#include "alloctap/snapshot/reach/address_ranges.hpp"
-
 #include <doctest/doctest.h>
 
 #include <initializer_list>
 #include <string>
+
+#include "alloctap/snapshot/reach/scan_layout.hpp"
 
 namespace {
 

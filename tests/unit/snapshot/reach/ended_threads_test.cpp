@@ -1,5 +1,3 @@
-#include "alloctap/snapshot/reach/ended_threads.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
@@ -8,6 +6,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include "alloctap/snapshot/reach/scan_roots.hpp"
 
 namespace {
 

@@ -11,13 +11,12 @@
 
 #include "alloctap/hook/plt/engine.hpp"
 #include "alloctap/hook/plt/pass.hpp"
-#include "alloctap/hook/plt/state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/next_symbol.hpp"
 #include "alloctap/runtime/control_lock.hpp"
-#include "alloctap/runtime/control_scope.hpp"
+#include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 

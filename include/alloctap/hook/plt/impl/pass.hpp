@@ -2,23 +2,65 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
-#include "alloctap/elf/dynamic_section.hpp"
-#include "alloctap/elf/loaded_memory.hpp"
+#include "alloctap/elf/mapped_image.hpp"
 #include "alloctap/elf/symbol_slots.hpp"
 #include "alloctap/hook/memory_regions.hpp"
 #include "alloctap/hook/plt/pass.hpp"
-#include "alloctap/hook/plt/slot_writer.hpp"
-#include "alloctap/hook/plt/state.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/loaded_images.hpp"
+#include "alloctap/os/memory_protection.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
+
+ALLOCTAP_INLINE const ChosenModule* ChosenModules::find(std::string_view path,
+                                                        std::string_view name) const noexcept {
+  const std::size_t hash = ChosenModules::hash(path, name);
+  const auto* found = std::find_if(modules_.begin(), modules_.end(), [&](const auto& module) {
+    return module.hash == hash && module.path == path && module.name == name;
+  });
+  return found == modules_.end() ? nullptr : found;
+}
+
+ALLOCTAP_INLINE std::uintptr_t PltState::previous(std::uintptr_t address) const noexcept {
+  const auto* slot = std::lower_bound(
+      hooked.begin(), hooked.end(), address,
+      [](const HookedSlot& other, std::uintptr_t value) { return other.address < value; });
+  return slot == hooked.end() || slot->address != address ? 0 : slot->previous;
+}
+
+ALLOCTAP_INLINE std::uint32_t PltState::groups_of(std::string_view path,
+                                                  std::string_view name) const {
+  std::uint32_t groups = group_bit(kLoaderGroup);
+  const std::string path_text(path);
+  const std::string name_text(name);
+  for (std::size_t i = 0; i < selections.size(); ++i) {
+    if (selections[i]->selects(path_text, name_text)) {
+      groups |= group_bit(static_cast<std::uint32_t>(i));
+    }
+  }
+  return groups;
+}
+
+ALLOCTAP_INLINE bool SlotWriter::unprotect(const os::MemoryRegion& region, std::uintptr_t start,
+                                           std::size_t bytes) noexcept {
+  return os::protect_pages(
+      start, bytes,
+      {.readable = region.readable, .writable = true, .executable = region.executable});
+}
+
+ALLOCTAP_INLINE bool SlotWriter::exchange(const SlotStore& store) noexcept {
+  std::uintptr_t expected = store.expected;
+  return std::atomic_ref(*reinterpret_cast<std::uintptr_t*>(store.address))
+      .compare_exchange_strong(expected, store.desired, std::memory_order_acq_rel);
+}
 
 ALLOCTAP_INLINE void PltPass::run() noexcept {
   os::visit_loaded_images([this](const os::LoadedImage& image) { visit(image); });

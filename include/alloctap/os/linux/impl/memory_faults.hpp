@@ -10,8 +10,6 @@
 #include <cstdint>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/os/fault_listeners.hpp"
-#include "alloctap/os/linux/fault_access.hpp"
 #include "alloctap/os/linux/memory_faults.hpp"
 #include "alloctap/os/memory_faults.hpp"
 

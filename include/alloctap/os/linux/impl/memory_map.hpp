@@ -10,9 +10,8 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/file.hpp"
-#include "alloctap/os/linux/deletion_mark.hpp"
 #include "alloctap/os/linux/memory_map.hpp"
-#include "alloctap/os/linux/own_proc_path.hpp"
+#include "alloctap/os/linux/process.hpp"
 #include "alloctap/os/memory_map.hpp"
 
 namespace alloctap::os {

@@ -4,18 +4,25 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/file.hpp"
-#include "alloctap/os/linux/deletion_mark.hpp"
-#include "alloctap/os/linux/own_proc_path.hpp"
 #include "alloctap/os/linux/process.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap::os {
+
+ALLOCTAP_INLINE OwnProcPath::OwnProcPath(const char* name) noexcept {
+  char first;
+  const bool leader_has_left =
+      ::readlink("/proc/self/exe", &first, sizeof first) < 0 && errno == ENOENT;
+  std::snprintf(text_, sizeof text_, "/proc/%s/%s", leader_has_left ? "thread-self" : "self", name);
+}
 
 ALLOCTAP_INLINE std::string_view executable_path(std::span<char> buffer) noexcept {
   const ssize_t length = ::readlink(OwnProcPath("exe").text(), buffer.data(), buffer.size());
