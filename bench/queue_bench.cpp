@@ -5,7 +5,7 @@
 
 #include <alloctap/config.hpp>
 #include <alloctap/meta/flat_hash_index.hpp>
-#include <alloctap/meta/memory_meta_container.hpp>
+#include <alloctap/meta/meta_container.hpp>
 #include <alloctap/meta/shadow_index.hpp>
 #include <alloctap/queue/buffer_queue.hpp>
 #include <alloctap/queue/direct_queue.hpp>

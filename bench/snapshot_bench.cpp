@@ -10,7 +10,7 @@
 #include <alloctap/implement.hpp>
 #include <alloctap/message_text.hpp>
 #include <alloctap/meta/flat_hash_index.hpp>
-#include <alloctap/meta/memory_meta_container.hpp>
+#include <alloctap/meta/meta_container.hpp>
 #include <alloctap/meta/shadow_index.hpp>
 #include <alloctap/testing/fakes.hpp>
 #include <array>

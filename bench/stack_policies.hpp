@@ -3,7 +3,7 @@
 
 #include <alloctap/stack/backtrace_stack.hpp>
 #include <alloctap/stack/frame_pointer_stack.hpp>
-#include <alloctap/stack/no_stack.hpp>
+#include <alloctap/stack/stack_capture.hpp>
 #include <alloctap/stack/unwind_table_stack.hpp>
 
 namespace alloctap::bench {

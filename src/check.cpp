@@ -4,4 +4,4 @@
 #include "alloctap/check/impl/checked_block.hpp"
 #include "alloctap/check/impl/guarded_blocks.hpp"
 #include "alloctap/check/impl/misuse_log.hpp"
-#include "alloctap/check/impl/parse_check_options.hpp"
+#include "alloctap/check/impl/selectable_checks.hpp"

@@ -1,5 +1,5 @@
 // EXPECT: PointerIndex
-#include <alloctap/meta/memory_meta_container.hpp>
+#include <alloctap/meta/meta_container.hpp>
 
 struct Index : alloctap::PointerIndexArchetype {
 #ifdef ALLOCTAP_COMPILE_FAIL

@@ -1,6 +1,6 @@
 // EXPECT: StackCapture
-#include <alloctap/stack/no_stack.hpp>
 #include <alloctap/stack/selectable_stack.hpp>
+#include <alloctap/stack/stack_capture.hpp>
 
 struct Stack : alloctap::StackCaptureArchetype {
 #ifdef ALLOCTAP_COMPILE_FAIL

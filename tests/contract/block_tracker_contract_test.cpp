@@ -6,7 +6,7 @@
 #include <random>
 
 #include "alloctap/meta/flat_hash_index.hpp"
-#include "alloctap/meta/memory_meta_container.hpp"
+#include "alloctap/meta/meta_container.hpp"
 #include "alloctap/meta/shadow_index.hpp"
 #include "tests/support/counted_container.hpp"
 

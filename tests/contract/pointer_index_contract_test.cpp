@@ -14,7 +14,6 @@
 #include "alloctap/meta/aged_index.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/meta/shadow_index.hpp"
-#include "alloctap/meta/spaced_shadow_index.hpp"
 
 namespace {
 

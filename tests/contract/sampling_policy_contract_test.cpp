@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "alloctap/sample/adjustable_sampling.hpp"
-#include "alloctap/sample/every_allocation.hpp"
 #include "alloctap/sample/poisson_by_bytes.hpp"
+#include "alloctap/sample/sampling_policy.hpp"
 #include "alloctap/sample/size_range.hpp"
 
 namespace {

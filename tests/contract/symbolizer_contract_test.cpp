@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "alloctap/symbol/module_table.hpp"
-#include "alloctap/symbol/no_symbolizer.hpp"
+#include "alloctap/symbol/symbolizer.hpp"
 #include "alloctap/testing/fakes.hpp"
 #include "tests/support/known_function.hpp"
 

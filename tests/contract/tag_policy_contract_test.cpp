@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "alloctap/tag/inherited_tags.hpp"
-#include "alloctap/tag/no_tags.hpp"
 #include "alloctap/tag/scoped_tags.hpp"
+#include "alloctap/tag/tag_policy.hpp"
 #include "alloctap/tag/tags_and_threads.hpp"
 #include "alloctap/tag/thread_owners.hpp"
 #include "tests/support/offered_annotations.hpp"

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "alloctap/dump/json_reader.hpp"
+#include "alloctap/dump/recording/json_reader.hpp"
 #include "alloctap/snapshot/profile_diff.hpp"
 
 namespace {

@@ -15,7 +15,7 @@
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/massif_dump.hpp"
 #include "alloctap/dump/record_dump.hpp"
-#include "alloctap/dump/saved_report.hpp"
+#include "alloctap/dump/recording/saved_report.hpp"
 #include "alloctap/dump/speedscope_dump.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/snapshot/replay.hpp"

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/elf/word_reader.hpp"
+#include "alloctap/elf/byte_reader.hpp"
 
 namespace alloctap::testing {
 

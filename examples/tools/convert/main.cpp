@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <alloctap/dump/dump_writer.hpp>
 #include <alloctap/dump/impl/outputs.hpp>
-#include <alloctap/dump/saved_report.hpp>
+#include <alloctap/dump/recording/saved_report.hpp>
 #include <alloctap/runtime/file_contents.hpp>
 #include <cstddef>
 #include <cstdio>

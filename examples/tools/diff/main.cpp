@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <alloctap/dump/dump_writer.hpp>
 #include <alloctap/dump/impl/outputs.hpp>
-#include <alloctap/dump/json_reader.hpp>
+#include <alloctap/dump/recording/json_reader.hpp>
 #include <alloctap/runtime/file_contents.hpp>
 #include <alloctap/snapshot/profile_diff.hpp>
 #include <cstddef>

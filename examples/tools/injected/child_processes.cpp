@@ -1,7 +1,7 @@
 #include "child_processes.hpp"
 
 #include <alloctap/os/windows/api.hpp>
-#include <alloctap/os/windows/errno_guard.hpp>
+#include <alloctap/os/windows/thread_local.hpp>
 #include <alloctap/runtime/reentrancy_guard.hpp>
 #include <exception>
 #include <string>

@@ -1,7 +1,7 @@
 #include "process_end.hpp"
 
 #include <alloctap/hook/windows/system_function.hpp>
-#include <alloctap/os/windows/address_space.hpp>
+#include <alloctap/os/windows/virtual_memory.hpp>
 #include <cstdint>
 
 #include "alloctap/status.hpp"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <alloctap/os/clock.hpp>
-#include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/futex.hpp>
 #include <alloctap/os/thread.hpp>
+#include <alloctap/os/thread_local.hpp>
 #include <alloctap/runtime/reentrancy_guard.hpp>
 #include <alloctap/runtime/thread_state.hpp>
 #include <atomic>

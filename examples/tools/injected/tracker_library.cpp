@@ -1,5 +1,5 @@
 // The library that alloctap-run loads into a program of Windows before its first instruction.
-#include <alloctap/os/windows/dump_event.hpp>
+#include <alloctap/os/windows/dump_key.hpp>
 #include <alloctap/runtime/arena.hpp>
 #include <alloctap/runtime/reentrancy_guard.hpp>
 #include <array>

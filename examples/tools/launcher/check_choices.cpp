@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "absl/strings/str_join.h"
-#include "alloctap/check/parse_check_options.hpp"
+#include "alloctap/check/selectable_checks.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/status.hpp"
 #include "launcher/failure.hpp"

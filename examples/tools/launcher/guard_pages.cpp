@@ -1,7 +1,7 @@
 #include "launcher/guard_pages.hpp"
 
 #include <algorithm>
-#include <alloctap/check/check_options.hpp>
+#include <alloctap/check/check_settings.hpp>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>

@@ -4,8 +4,8 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/process.hpp>
+#include <alloctap/os/thread_local.hpp>
 #include <array>
 #include <atomic>
 #include <cstdint>

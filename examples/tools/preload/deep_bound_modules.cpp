@@ -6,10 +6,10 @@
 #include <alloctap/elf/find_return_gadget.hpp>
 #include <alloctap/hook/allocation_functions.hpp>
 #include <alloctap/hook/plt/engine.hpp>
-#include <alloctap/os/errno_guard.hpp>
+#include <alloctap/os/loaded_images.hpp>
 #include <alloctap/os/module_symbols.hpp>
-#include <alloctap/os/next_symbol.hpp>
-#include <alloctap/runtime/control_lock.hpp>
+#include <alloctap/os/thread_local.hpp>
+#include <alloctap/runtime/futex_lock.hpp>
 #include <alloctap/runtime/reentrancy_guard.hpp>
 #include <array>
 #include <cstdint>

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <alloctap/macros.hpp>
-#include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/memory_faults.hpp>
 #include <alloctap/os/patched_code.hpp>
+#include <alloctap/os/thread_local.hpp>
 #include <alloctap/runtime/thread_state.hpp>
 #include <array>
 #include <atomic>

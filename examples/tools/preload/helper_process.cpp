@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/linux/raw_system_call.hpp>
+#include <alloctap/os/thread_local.hpp>
 #include <cerrno>
 
 namespace alloctap::run {

@@ -6,9 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/thread.hpp>
-#include <alloctap/runtime/arena_regions.hpp>
+#include <alloctap/os/thread_local.hpp>
+#include <alloctap/runtime/arena.hpp>
 #include <alloctap/symbol/module_table.hpp>
 #include <array>
 #include <atomic>

@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <alloctap/event/offered_annotations.hpp>
-#include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/linux/raw_system_call.hpp>
+#include <alloctap/os/thread_local.hpp>
 #include <alloctap/runtime/arena.hpp>
 #include <alloctap/runtime/fork_handlers.hpp>
 #include <alloctap/runtime/reentrancy_guard.hpp>

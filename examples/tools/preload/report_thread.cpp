@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <alloctap/arch/pause.hpp>
+#include <alloctap/arch/instructions.hpp>
 #include <alloctap/os/clock.hpp>
-#include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/futex.hpp>
 #include <alloctap/os/thread.hpp>
+#include <alloctap/os/thread_local.hpp>
 #include <alloctap/runtime/reentrancy_guard.hpp>
 #include <alloctap/runtime/thread_state.hpp>
 #include <atomic>

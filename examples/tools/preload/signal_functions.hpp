@@ -3,7 +3,7 @@
 
 #include <signal.h>
 
-#include <alloctap/os/next_symbol.hpp>
+#include <alloctap/os/loaded_images.hpp>
 
 namespace alloctap::run {
 

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <alloctap/macros.hpp>
-#include <alloctap/os/errno_guard.hpp>
 #include <alloctap/os/thread.hpp>
+#include <alloctap/os/thread_local.hpp>
 #include <alloctap/runtime/arena.hpp>
 #include <atomic>
 #include <cstddef>

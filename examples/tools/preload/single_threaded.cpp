@@ -1,7 +1,7 @@
 #include "single_threaded.hpp"
 
-#include <alloctap/os/errno_guard.hpp>
-#include <alloctap/os/next_symbol.hpp>
+#include <alloctap/os/loaded_images.hpp>
+#include <alloctap/os/thread_local.hpp>
 #include <atomic>
 
 /// Of glibc 2.32 and later, since 2.35 what it asks itself (<sys/single_threaded.h>): a program

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <alloctap/os/errno_guard.hpp>
+#include <alloctap/os/thread_local.hpp>
 #include <optional>
 
 #include "confinement.hpp"

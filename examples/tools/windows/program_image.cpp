@@ -6,7 +6,6 @@
 
 #include "alloctap/message_text.hpp"
 #include "alloctap/os/windows/api.hpp"
-#include "alloctap/os/windows/handle.hpp"
 #include "alloctap/status.hpp"
 #include "windows/windows_failure.hpp"
 

@@ -12,7 +12,7 @@
 #include "alloctap/check/misuse.hpp"
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/os/memory_protection.hpp"
-#include "alloctap/runtime/touched_memory.hpp"
+#include "alloctap/runtime/shadow_memory.hpp"
 
 namespace alloctap {
 

@@ -15,8 +15,8 @@
 #include "alloctap/os/heap_handle.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
+#include "alloctap/runtime/shadow_memory.hpp"
 #include "alloctap/runtime/static_objects.hpp"
-#include "alloctap/runtime/touched_memory.hpp"
 
 namespace alloctap {
 

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "alloctap/check/check_settings.hpp"
-#include "alloctap/check/misuse_keys.hpp"
 #include "alloctap/check/misuse_log.hpp"
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/dump_writer.hpp"

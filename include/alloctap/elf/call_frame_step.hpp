@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "alloctap/elf/byte_reader.hpp"
 #include "alloctap/elf/call_frame.hpp"
 #include "alloctap/elf/dwarf_expression.hpp"
-#include "alloctap/elf/word_reader.hpp"
 
 namespace alloctap::elf {
 

@@ -9,7 +9,6 @@
 #include <span>
 
 #include "alloctap/elf/byte_reader.hpp"
-#include "alloctap/elf/word_reader.hpp"
 
 namespace alloctap::elf {
 

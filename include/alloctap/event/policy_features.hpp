@@ -1,4 +1,4 @@
-/// How a policy declares which optional members it has.
+/// How policies and configs declare which optional members they have.
 #pragma once
 
 namespace alloctap {
@@ -20,5 +20,30 @@ template <class Features, class P>
     return {};
   }
 }
+
+/// Declares which static functions a config has; `DefaultConfig` has none. The functions run inside
+/// malloc, except `own_module` and `for_each_kept_pointer`, which run in the control plane.
+struct ConfigFeatures {
+  /// `on_first_call()` runs once, in the first interposed call, before constructors. It may start
+  /// the tracker.
+  bool on_first_call = false;
+  /// `is_internal_call(const CallOrigin&)` returns true for calls that are not the program's.
+  bool is_internal_call = false;
+  /// `may_have_internal_calls()` returns false once no internal call can follow; until then,
+  /// sampling has no fast path.
+  bool may_have_internal_calls = false;
+  /// `own_module()` returns the bytes of a module, as `std::span<const char>`, that contains the
+  /// tracker and no code of the program. Stacks omit the module's frames. The leak scan does not
+  /// use its variables, or its frames on the reporting thread's stack, as roots.
+  bool own_module = false;
+  /// `for_each_kept_pointer(void (*visit)(void*, const void*), void* context)` calls `visit` with
+  /// `context` and each pointer that the module's variables or the arena keep for the program.
+  bool for_each_kept_pointer = false;
+  /// `on_misuse(const Misuse&)` receives each fault that `Checks` find, once.
+  bool on_misuse = false;
+  /// `catch_faults(os::FaultListener)` installs the handler of memory faults, in place of
+  /// `os::catch_memory_faults`. Returns false on failure.
+  bool catch_faults = false;
+};
 
 }  // namespace alloctap

@@ -14,7 +14,6 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/observe/observer.hpp"
 #include "alloctap/os/clock.hpp"
-#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/thread_local.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/per_thread.hpp"

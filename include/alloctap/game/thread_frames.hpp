@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-#include "alloctap/event/allocator_call.hpp"
+#include "alloctap/event/event_sink.hpp"
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"

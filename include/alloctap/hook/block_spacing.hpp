@@ -7,8 +7,8 @@
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/hook/interposed_originals.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/os/loaded_images.hpp"
 #include "alloctap/os/module_symbols.hpp"
-#include "alloctap/os/next_symbol.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {

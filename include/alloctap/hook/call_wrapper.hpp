@@ -8,16 +8,15 @@
 #include <cstring>
 #include <type_traits>
 
-#include "alloctap/event/allocator_call.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
 #include "alloctap/hook/checked_call.hpp"
 #include "alloctap/hook/hooked_function.hpp"
 #include "alloctap/hook/program_operators.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/mapping_calls.hpp"
-#include "alloctap/runtime/bootstrap_arena.hpp"
+#include "alloctap/os/thread_local.hpp"
+#include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {

@@ -15,7 +15,7 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
-#include "alloctap/runtime/touched_memory.hpp"
+#include "alloctap/runtime/shadow_memory.hpp"
 
 namespace alloctap {
 

@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "alloctap/event/allocation_event.hpp"
-#include "alloctap/event/allocator_call.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/throw_bad_alloc.hpp"

@@ -14,9 +14,9 @@
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/interposed_originals.hpp"
 #include "alloctap/hook/strings/string_originals.hpp"
+#include "alloctap/os/loaded_images.hpp"
 #include "alloctap/os/mapping_calls.hpp"
 #include "alloctap/os/module_symbols.hpp"
-#include "alloctap/os/next_symbol.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 

@@ -8,11 +8,11 @@
 
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/hook/allocation_functions.hpp"
-#include "alloctap/hook/bootstrap_calls.hpp"
 #include "alloctap/hook/program_operators.hpp"
+#include "alloctap/hook/redirected_entry.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/futex.hpp"
-#include "alloctap/os/next_symbol.hpp"
+#include "alloctap/os/loaded_images.hpp"
 #include "alloctap/os/thread.hpp"
 #include "alloctap/os/throw_bad_alloc.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"

@@ -6,7 +6,7 @@
 
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/errno_guard.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 

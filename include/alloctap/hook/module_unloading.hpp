@@ -8,7 +8,7 @@
 #include "alloctap/event/address_range.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/next_symbol.hpp"
+#include "alloctap/os/loaded_images.hpp"
 #include "alloctap/pe/native_function.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 

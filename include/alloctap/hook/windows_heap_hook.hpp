@@ -10,7 +10,7 @@
 
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/inline/function_patch.hpp"
-#include "alloctap/hook/memory_regions.hpp"
+#include "alloctap/hook/module_selection.hpp"
 #include "alloctap/hook/windows/aligned_functions.hpp"
 #include "alloctap/hook/windows/entry_points.hpp"
 #include "alloctap/hook/windows/heap_calls.hpp"

@@ -1,4 +1,4 @@
-/// The contract of containers: the records of live blocks and of mappings.
+/// The contract of containers, and the default: a pointer index plus mapping records.
 #pragma once
 
 #include <concepts>
@@ -7,6 +7,8 @@
 #include "alloctap/meta/pointer_index.hpp"
 
 namespace alloctap {
+
+// The contract of containers: the records of live blocks and of mappings.
 
 /// A `PointerIndex` of live blocks, plus the mapping records. `BlockTracker` does the counting.
 template <class M>
@@ -22,5 +24,19 @@ struct MetaContainerArchetype : PointerIndexArchetype {
 };
 
 static_assert(MetaContainer<MetaContainerArchetype>);
+
+// The default container of trackers.
+
+/// A pointer index plus mapping records, used inside malloc. Constant-initialized, never destroyed.
+template <PointerIndex Index>
+class MemoryMetaContainer : public Index {
+ public:
+  constexpr MemoryMetaContainer() noexcept = default;
+
+  MappingContainer& mappings() noexcept { return mappings_; }
+
+ private:
+  MappingContainer mappings_;
+};
 
 }  // namespace alloctap

@@ -13,7 +13,7 @@
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/event/offered_annotations.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/errno_guard.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/futex_lock.hpp"

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "alloctap/annotate.h"
-#include "alloctap/event/allocator_call.hpp"
+#include "alloctap/event/event_sink.hpp"
 #include "alloctap/event/policy_features.hpp"
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -99,6 +101,37 @@ class FileView {
 // Paths of report files: the file that a path names, and whether a new file may replace that file.
 //
 // Control plane. Allocates nothing.
+
+namespace alloctap::os {
+
+// POSIX extended regular expressions.
+
+/// A syntax error in a pattern.
+struct PatternError {
+  /// The system's error message; empty if the pattern is valid.
+  std::string text;
+  /// Index of the first character that no continuation makes valid, such as an open bracket's.
+  std::size_t position = 0;
+};
+
+/// A compiled pattern. Move-only. Control plane, because it allocates.
+class PathPattern {
+ public:
+  /// Compiles `pattern`. Stores the syntax error, or an empty one, in `error`.
+  PathPattern(const std::string& pattern, PatternError& error);
+  PathPattern(PathPattern&&) noexcept;
+  PathPattern& operator=(PathPattern&&) noexcept;
+  ~PathPattern();
+
+  /// Returns true if some part of `text` matches. Returns false if the pattern has an error.
+  [[nodiscard]] bool matches(const std::string& text) const;
+
+ private:
+  struct Compiled;
+  std::unique_ptr<Compiled> compiled_;
+};
+
+}  // namespace alloctap::os
 
 #if defined(__linux__)
 #include "alloctap/os/linux/file.hpp"

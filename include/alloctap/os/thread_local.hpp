@@ -1,5 +1,9 @@
-/// Thread-local storage that is usable inside malloc: `ThreadLocal<T, Owner>`.
+/// Thread-local storage that is usable inside malloc, and the guard that preserves errno.
 #pragma once
+
+// Thread-local storage that is usable inside malloc: `ThreadLocal<T, Owner>`.
+
+// Scope guard that preserves the program's errno or GetLastError inside the tracker.
 
 #if defined(__linux__)
 #include "alloctap/os/linux/thread_local.hpp"

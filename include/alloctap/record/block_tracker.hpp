@@ -5,7 +5,7 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/meta_container.hpp"
-#include "alloctap/os/errno_guard.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/record/thread_stats_table.hpp"
 
 namespace alloctap {

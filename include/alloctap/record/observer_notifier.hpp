@@ -4,10 +4,10 @@
 #include <cstddef>
 
 #include "alloctap/event/allocation_event.hpp"
-#include "alloctap/event/allocator_call.hpp"
+#include "alloctap/event/event_sink.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/observe/observer.hpp"
-#include "alloctap/os/errno_guard.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/stack/stack_table.hpp"
 #include "alloctap/tag/tag_policy.hpp"

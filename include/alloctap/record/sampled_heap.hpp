@@ -7,7 +7,6 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
-#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/thread_local.hpp"
 #include "alloctap/record/block_tracker.hpp"
 #include "alloctap/record/recorded_data.hpp"

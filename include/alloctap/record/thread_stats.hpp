@@ -8,7 +8,7 @@
 #include <limits>
 #include <span>
 
-#include "alloctap/arch/own_counter.hpp"
+#include "alloctap/arch/instructions.hpp"
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/numbered_slots.hpp"

@@ -6,9 +6,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <span>
 
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
+#include "alloctap/runtime/static_objects.hpp"
 
 namespace alloctap {
 
@@ -102,6 +106,119 @@ class Arena {
   static inline constinit std::uintptr_t chunk_next_ = 0;
   static inline constinit std::uintptr_t chunk_end_ = 0;
   static inline constinit std::atomic<std::size_t> mapped_bytes_{0};
+};
+
+// A static bump allocator for calls during which the program's allocator must not be called.
+
+/// A bump allocator in a static buffer; its memory is never reused.
+///
+/// Serves dlsym while hooks resolve the original functions, and the tracker while the program's
+/// allocator may be locked (`UseInternalArena`). Hooks check each freed pointer with `owns`, so any
+/// code may free blocks of the buffer. Thread-safe; runs inside malloc.
+class BootstrapArena {
+ public:
+  static constexpr std::size_t kBytes = 256 * 1024;
+  static constexpr std::size_t kAlignment = 16;
+
+  /// Returns `bytes` zeroed bytes, aligned to `alignment` (a power of two); nullptr if exhausted.
+  [[nodiscard]] static void* allocate(std::size_t bytes,
+                                      std::size_t alignment = kAlignment) noexcept {
+    if (bytes > kBytes || alignment > kBytes) return nullptr;
+    const std::size_t padding = alignment > kAlignment ? alignment : 0;
+    const std::size_t whole = sizeof(Header) + padding + round_up(bytes, kAlignment);
+    std::size_t offset = used_.load(std::memory_order_relaxed);
+    do {
+      if (kBytes - offset < whole) return nullptr;
+    } while (!used_.compare_exchange_weak(offset, offset + whole, std::memory_order_relaxed));
+    const auto base = reinterpret_cast<std::uintptr_t>(buffer_.data()) + offset + sizeof(Header);
+    const std::uintptr_t address = round_up(base, alignment < kAlignment ? kAlignment : alignment);
+    reinterpret_cast<Header*>(address)[-1].bytes = bytes;
+    return reinterpret_cast<void*>(address);
+  }
+
+  /// Returns whether `pointer` lies in the buffer, by one comparison, cheap enough for every free.
+  [[nodiscard]] static bool owns(const void* pointer) noexcept {
+    return reinterpret_cast<std::uintptr_t>(pointer) -
+               reinterpret_cast<std::uintptr_t>(buffer_.data()) <
+           kBytes;
+  }
+
+  [[nodiscard]] static std::span<const std::byte> extent() noexcept { return buffer_; }
+
+  /// Returns the requested size of a block. Precondition: `owns(pointer)`.
+  [[nodiscard]] static std::size_t size_of(const void* pointer) noexcept {
+    return static_cast<const Header*>(pointer)[-1].bytes;
+  }
+
+ private:
+  struct alignas(kAlignment) Header {
+    std::size_t bytes;
+  };
+
+  static constexpr std::size_t round_up(std::size_t value, std::size_t alignment) noexcept {
+    return (value + alignment - 1) & ~(alignment - 1);
+  }
+
+  alignas(4096) static inline constinit std::array<std::byte, kBytes> buffer_{};
+  static inline constinit std::atomic<std::size_t> used_{0};
+};
+
+// A table of the address ranges that the tracker's arena has mapped.
+
+/// A sorted table of the arena's mappings, to distinguish the tracker's memory from the program's.
+/// Adjacent ranges are merged. The table stays short, because kernels place mappings side by side.
+///
+/// Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
+class ArenaRegions {
+ public:
+  /// The addresses `[start, end)`.
+  struct Region {
+    std::uintptr_t start;
+    std::uintptr_t end;
+  };
+
+  /// The capacity of the table, in ranges.
+  static constexpr std::size_t kMaxCount = 16 * 1024;
+
+  static void add(const void* address, std::size_t bytes) noexcept;
+
+  /// Removes a range, which may be part of an added range.
+  static void remove(const void* address, std::size_t bytes) noexcept;
+
+  /// Calls `visit(const Region&)` by ascending address. `visit` may use the arena: a range that
+  /// grows may then be visited twice, and a range added below the current position is not visited.
+  template <class Visit>
+  static void for_each(Visit&& visit) {
+    Region region{0, 0};
+    while (find_ending_behind(region.end, region)) visit(region);
+  }
+
+  /// Returns whether the table lists all ranges; false once the table has overflowed.
+  [[nodiscard]] static bool complete() noexcept {
+    const std::lock_guard hold(lock_);
+    return complete_;
+  }
+
+  /// Returns the lock of the table, which is held around fork.
+  [[nodiscard]] static FutexLock& lock() noexcept { return lock_; }
+
+ private:
+  static bool find_ending_behind(std::uintptr_t address, Region& region) noexcept;
+
+  /// Returns the index of the first range that ends above `address`.
+  static std::size_t first_ending_behind(std::uintptr_t address) noexcept;
+
+  static void insert(Region added) noexcept;
+
+  static void erase(std::size_t at) noexcept {
+    --count_;
+    std::memmove(&regions_[at], &regions_[at + 1], (count_ - at) * sizeof(Region));
+  }
+
+  static inline constinit FutexLock lock_;
+  static inline constinit ZeroedArray<Region, kMaxCount + 1> regions_;
+  static inline constinit std::size_t count_ = 0;
+  static inline constinit bool complete_ = true;
 };
 
 }  // namespace alloctap

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {

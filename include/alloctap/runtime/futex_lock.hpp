@@ -112,6 +112,14 @@ class SingleFlight {
   std::atomic<std::uint32_t> word_{kFree};
 };
 
+// The lock that serializes start, stop, snapshots and dumps.
+
+using ControlLock = FutexLock;
+
+/// Serializes start, stop, snapshot and dump. Acquired before every other lock of the tracker.
+/// Hooks acquire it only by `try_lock`.
+inline constinit ControlLock control_lock;
+
 }  // namespace alloctap
 
 #ifndef ALLOCTAP_COMPILED

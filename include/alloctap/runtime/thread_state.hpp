@@ -10,10 +10,10 @@
 #include <span>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/futex.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/thread.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/runtime/static_objects.hpp"

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/sample/every_allocation.hpp"
 #include "alloctap/sample/sampling_policy.hpp"
 
 namespace alloctap {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "alloctap/event/allocator_call.hpp"
+#include "alloctap/event/event_sink.hpp"
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 

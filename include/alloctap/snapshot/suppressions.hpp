@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "alloctap/check/misuse.hpp"
-#include "alloctap/check/misuse_keys.hpp"
+#include "alloctap/check/misuse_log.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/runtime/arena_array.hpp"

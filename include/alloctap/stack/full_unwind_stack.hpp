@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "alloctap/arch/dwarf_registers.hpp"
-#include "alloctap/elf/word_reader.hpp"
+#include "alloctap/elf/byte_reader.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 #include "alloctap/stack/stack_memory.hpp"
 

@@ -49,4 +49,14 @@ struct CheckedSymbolizer {
   static constexpr bool ok = true;
 };
 
+// A symbolizer without names. Reports show module, offset and build-id for later symbolization.
+
+/// A symbolizer that names no function and needs no library.
+struct NoSymbolizer {
+  static constexpr std::string_view name = "none";
+  static void symbolize(std::span<const CodeAddress>, Symbols&) noexcept {}
+};
+
+static_assert(Symbolizer<NoSymbolizer>);
+
 }  // namespace alloctap

@@ -11,7 +11,6 @@
 #include "alloctap/pe/function_names.hpp"
 #include "alloctap/pe/native_image.hpp"
 #include "alloctap/symbol/module_table.hpp"
-#include "alloctap/symbol/no_symbolizer.hpp"
 #include "alloctap/symbol/symbolizer.hpp"
 
 namespace alloctap {

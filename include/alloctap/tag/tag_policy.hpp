@@ -63,4 +63,14 @@ struct CheckedTags {
   static constexpr bool ok = true;
 };
 
+// A tag policy without tags: stacks differ only by their frames.
+
+/// The default tag policy; compiles to no code.
+struct NoTags {
+  static constexpr StackOwner current(const ThreadState&) noexcept { return {}; }
+  static constexpr TagsDescription description() noexcept { return {}; }
+};
+
+static_assert(TagPolicy<NoTags>);
+
 }  // namespace alloctap

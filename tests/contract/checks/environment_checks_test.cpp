@@ -1,11 +1,10 @@
 // Checks that a variable asks for. Each case is for one value of it, which ctest sets.
-#include "alloctap/check/environment_checks.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 #include <string>
 
+#include "alloctap/check/selectable_checks.hpp"
 #include "alloctap/hook/interpose_hook.hpp"
 #include "alloctap/hook/interposed_malloc.hpp"
 #include "alloctap/impl/tracker.hpp"

@@ -7,7 +7,7 @@
 
 #include "alloctap/impl/tracker.hpp"
 #include "alloctap/message_text.hpp"
-#include "alloctap/stack/no_stack.hpp"
+#include "alloctap/stack/stack_capture.hpp"
 #include "alloctap/status.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 

@@ -20,7 +20,7 @@
 
 #include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/json_dump.hpp"
-#include "alloctap/dump/json_reader.hpp"
+#include "alloctap/dump/recording/json_reader.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/fail/injected_failures.hpp"
 #include "alloctap/hook/interposed_malloc.hpp"

@@ -3,7 +3,7 @@
 
 #include "alloctap/hook/interpose_hook.hpp"
 #include "alloctap/impl/tracker.hpp"
-#include "alloctap/stack/no_stack.hpp"
+#include "alloctap/stack/stack_capture.hpp"
 #include "tests/contract/hooks/hooked_program.hpp"
 
 namespace alloctap::testing {

@@ -13,7 +13,7 @@
 #include "alloctap/hook/interpose_hook.hpp"
 #include "alloctap/hook/interposed_malloc.hpp"
 #include "alloctap/impl/tracker.hpp"
-#include "alloctap/stack/no_stack.hpp"
+#include "alloctap/stack/stack_capture.hpp"
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include "alloctap/implement.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/message_text.hpp"
-#include "alloctap/os/windows/dump_event.hpp"
+#include "alloctap/os/windows/dump_key.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/windows/becomes.hpp"

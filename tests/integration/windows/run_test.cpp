@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/os/windows/dump_event.hpp"
+#include "alloctap/os/windows/dump_key.hpp"
 #include "tests/integration/windows/run_workplace.hpp"
 
 namespace {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "alloctap/os/windows/api.hpp"
-#include "alloctap/os/windows/handle.hpp"
 
 namespace alloctap::testing {
 

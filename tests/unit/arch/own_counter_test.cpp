@@ -1,9 +1,9 @@
-#include "alloctap/arch/own_counter.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <limits>
+
+#include "alloctap/arch/instructions.hpp"
 
 TEST_CASE("an own counter adds what fits into an instruction and what does not, and wraps around") {
   std::atomic<std::uint64_t> counter{0};

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "alloctap/check/check_settings.hpp"
-#include "alloctap/check/parse_check_options.hpp"
+#include "alloctap/check/selectable_checks.hpp"
 
 namespace {
 

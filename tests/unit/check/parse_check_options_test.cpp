@@ -1,11 +1,10 @@
-#include "alloctap/check/parse_check_options.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <string>
 
 #include "alloctap/check/checks.hpp"
+#include "alloctap/check/selectable_checks.hpp"
 
 using alloctap::CheckOption;
 using alloctap::CheckSettings;

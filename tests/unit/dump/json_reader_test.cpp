@@ -1,4 +1,4 @@
-#include "alloctap/dump/json_reader.hpp"
+#include "alloctap/dump/recording/json_reader.hpp"
 
 #include <doctest/doctest.h>
 

@@ -12,7 +12,7 @@
 #include "alloctap/dump/heaptrack_dump.hpp"
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/massif_dump.hpp"
-#include "alloctap/dump/saved_report.hpp"
+#include "alloctap/dump/recording/saved_report.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/framed_report.hpp"

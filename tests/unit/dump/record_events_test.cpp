@@ -12,7 +12,7 @@
 #include "alloctap/dump/heaptrack_dump.hpp"
 #include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/record_dump.hpp"
-#include "alloctap/dump/saved_report.hpp"
+#include "alloctap/dump/recording/saved_report.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/snapshot/replay.hpp"
 #include "alloctap/status.hpp"

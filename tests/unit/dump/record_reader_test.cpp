@@ -7,7 +7,7 @@
 #include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/record_dump.hpp"
 #include "alloctap/dump/recording/record_format.hpp"
-#include "alloctap/dump/saved_report.hpp"
+#include "alloctap/dump/recording/saved_report.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/sample_report.hpp"

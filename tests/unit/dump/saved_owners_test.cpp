@@ -7,7 +7,7 @@
 #include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/dump/recording/record_format.hpp"
 #include "alloctap/dump/recording/record_tables.hpp"
-#include "alloctap/dump/saved_report.hpp"
+#include "alloctap/dump/recording/saved_report.hpp"
 #include "alloctap/status.hpp"
 
 namespace {

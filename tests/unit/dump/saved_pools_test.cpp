@@ -6,7 +6,7 @@
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/record_dump.hpp"
 #include "alloctap/dump/recording/record_tables.hpp"
-#include "alloctap/dump/saved_report.hpp"
+#include "alloctap/dump/recording/saved_report.hpp"
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/pooled_report.hpp"

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "alloctap/elf/word_reader.hpp"
+#include "alloctap/elf/byte_reader.hpp"
 
 using alloctap::elf::RegisterFile;
 

@@ -1,8 +1,8 @@
-#include "alloctap/elf/word_reader.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
+
+#include "alloctap/elf/byte_reader.hpp"
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include "alloctap/hook/bootstrap_calls.hpp"
-
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 
@@ -10,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "alloctap/hook/redirected_entry.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/is_aligned.hpp"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <thread>
 
-#include "alloctap/meta/memory_meta_container.hpp"
+#include "alloctap/meta/meta_container.hpp"
 #include "alloctap/meta/shadow_index.hpp"
 #include "alloctap/os/clock.hpp"
 #include "tests/support/scripted_tracker.hpp"

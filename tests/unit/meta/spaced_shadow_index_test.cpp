@@ -1,11 +1,10 @@
-#include "alloctap/meta/spaced_shadow_index.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstddef>
 #include <memory>
 #include <vector>
 
+#include "alloctap/meta/shadow_index.hpp"
 #include "alloctap/runtime/arena.hpp"
 
 namespace {

@@ -1,8 +1,8 @@
-#include "alloctap/os/errno_guard.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cerrno>
+
+#include "alloctap/os/thread_local.hpp"
 
 TEST_CASE("an error number survives what happens in between") {
   errno = EEXIST;

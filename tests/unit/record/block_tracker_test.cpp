@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "alloctap/meta/memory_meta_container.hpp"
+#include "alloctap/meta/meta_container.hpp"
 #include "tests/support/counted_container.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "alloctap/meta/flat_hash_index.hpp"
-#include "alloctap/meta/memory_meta_container.hpp"
+#include "alloctap/meta/meta_container.hpp"
 #include "tests/unit/record/recorder_fixture.hpp"
 
 namespace {

@@ -1,5 +1,3 @@
-#include "alloctap/runtime/arena_regions.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstddef>

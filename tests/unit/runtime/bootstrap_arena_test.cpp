@@ -1,5 +1,3 @@
-#include "alloctap/runtime/bootstrap_arena.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "alloctap/runtime/arena.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/is_aligned.hpp"
 

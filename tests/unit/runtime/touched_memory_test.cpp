@@ -1,5 +1,3 @@
-#include "alloctap/runtime/touched_memory.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "alloctap/runtime/shadow_memory.hpp"
 #include "tests/support/brought_in.hpp"
 #include "tests/support/untouched_memory.hpp"
 

@@ -1,9 +1,9 @@
-#include "alloctap/sample/every_allocation.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <initializer_list>
+
+#include "alloctap/sample/sampling_policy.hpp"
 
 using alloctap::EveryAllocation;
 using alloctap::SampleDecision;

@@ -6,13 +6,13 @@
 #include <memory>
 #include <vector>
 
-#include "alloctap/meta/memory_meta_container.hpp"
+#include "alloctap/meta/meta_container.hpp"
 #include "alloctap/meta/shadow_index.hpp"
 #include "alloctap/record/block_tracker.hpp"
 #include "alloctap/record/peak_tracker.hpp"
 #include "alloctap/record/recorded_data.hpp"
 #include "alloctap/record/timeline.hpp"
-#include "alloctap/sample/every_allocation.hpp"
+#include "alloctap/sample/sampling_policy.hpp"
 #include "alloctap/status.hpp"
 #include "tests/support/exhausted_arena.hpp"
 

@@ -1,7 +1,6 @@
-#include "alloctap/stack/no_stack.hpp"
-
 #include <doctest/doctest.h>
 
+#include "alloctap/stack/stack_capture.hpp"
 #include "tests/support/call_chain.hpp"
 
 using alloctap::NoStack;

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "alloctap/stack/no_stack.hpp"
+#include "alloctap/stack/stack_capture.hpp"
 #include "alloctap/stack/unwind_table_stack.hpp"
 #include "alloctap/testing/fakes.hpp"
 #include "tests/support/call_chain.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "alloctap/os/windows/handle.hpp"
+#include "alloctap/os/windows/api.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap::run {

@@ -1,7 +1,7 @@
 /// The sampling of the objects that record every block with its stack.
 #pragma once
 
-#include <alloctap/sample/every_allocation.hpp>
+#include <alloctap/sample/sampling_policy.hpp>
 
 #include "preload/kind_namespace.hpp"
 #include "settings.hpp"

@@ -1,7 +1,6 @@
 /// The checks of the libraries that have them.
 #pragma once
 
-#include <alloctap/check/parse_check_options.hpp>
 #include <alloctap/check/selectable_checks.hpp>
 #include <string_view>
 

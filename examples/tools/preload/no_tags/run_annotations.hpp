@@ -4,7 +4,7 @@
 
 #include <alloctap/meta/pool_policy.hpp>
 #include <alloctap/observe/observer.hpp>
-#include <alloctap/tag/no_tags.hpp>
+#include <alloctap/tag/tag_policy.hpp>
 
 #include "preload/kind_namespace.hpp"
 

@@ -19,7 +19,6 @@
 #include "alloctap/os/memory_protection.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/runtime/arena.hpp"
-#include "alloctap/runtime/arena_regions.hpp"
 
 namespace alloctap {
 

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "alloctap/check/misuse_keys.hpp"
 #include "alloctap/check/misuse_log.hpp"
 #include "alloctap/dump/recording/record_format.hpp"
 #include "alloctap/event/stack_identity.hpp"

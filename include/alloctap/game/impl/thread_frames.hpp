@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "alloctap/event/allocator_call.hpp"
+#include "alloctap/event/event_sink.hpp"
 #include "alloctap/game/thread_frames.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"

@@ -5,8 +5,8 @@
 
 #include "alloctap/hook/program_operators.hpp"
 #include "alloctap/macros.hpp"
+#include "alloctap/os/loaded_images.hpp"
 #include "alloctap/os/module_symbols.hpp"
-#include "alloctap/os/next_symbol.hpp"
 
 namespace alloctap {
 

@@ -18,7 +18,7 @@
 #include "alloctap/arch/entry_patch.hpp"
 #include "alloctap/hook/inline/patch_island.hpp"
 #include "alloctap/hook/inline/patch_target.hpp"
-#include "alloctap/hook/memory_regions.hpp"
+#include "alloctap/hook/module_selection.hpp"
 #include "alloctap/os/memory_protection.hpp"
 #include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/patched_code.hpp"

@@ -10,7 +10,7 @@
 
 #include "alloctap/arch/entry_patch.hpp"
 #include "alloctap/arch/patch_refusal.hpp"
-#include "alloctap/hook/memory_regions.hpp"
+#include "alloctap/hook/module_selection.hpp"
 #include "alloctap/os/memory_protection.hpp"
 #include "alloctap/os/patched_code.hpp"
 #include "alloctap/os/virtual_memory.hpp"

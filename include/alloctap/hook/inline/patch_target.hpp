@@ -9,7 +9,7 @@
 #include <string>
 
 #include "alloctap/arch/entry_patch.hpp"
-#include "alloctap/hook/memory_regions.hpp"
+#include "alloctap/hook/module_selection.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/module_symbols.hpp"

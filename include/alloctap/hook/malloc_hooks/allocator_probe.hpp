@@ -17,7 +17,7 @@
 #include "alloctap/hook/malloc_hooks/probe_findings.hpp"
 #include "alloctap/hook/program_operators.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/next_symbol.hpp"
+#include "alloctap/os/loaded_images.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {

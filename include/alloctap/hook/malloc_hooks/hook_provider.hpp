@@ -9,7 +9,7 @@
 #include "alloctap/event/allocation_event.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/errno_guard.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 

@@ -10,7 +10,7 @@
 #include "alloctap/hook/call_wrapper.hpp"
 #include "alloctap/hook/malloc_hooks/hook_provider.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/next_symbol.hpp"
+#include "alloctap/os/loaded_images.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {

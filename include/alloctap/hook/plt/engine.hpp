@@ -13,9 +13,8 @@
 #include "alloctap/hook/module_unloading.hpp"
 #include "alloctap/hook/plt/pass.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/loaded_images.hpp"
-#include "alloctap/os/next_symbol.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 

@@ -11,7 +11,6 @@
 
 #include "alloctap/elf/mapped_image.hpp"
 #include "alloctap/elf/symbol_slots.hpp"
-#include "alloctap/hook/memory_regions.hpp"
 #include "alloctap/hook/module_selection.hpp"
 #include "alloctap/hook/plt/target.hpp"
 #include "alloctap/os/loaded_images.hpp"

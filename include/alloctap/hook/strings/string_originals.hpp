@@ -8,7 +8,7 @@
 #include "alloctap/hook/strings/string_access_checker.hpp"
 #include "alloctap/hook/strings/string_functions.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/next_symbol.hpp"
+#include "alloctap/os/loaded_images.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {

@@ -10,8 +10,8 @@
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/hook/windows/checked_blocks.hpp"
 #include "alloctap/hook/windows/functions.hpp"
-#include "alloctap/os/errno_guard.hpp"
-#include "alloctap/os/windows/address_space.hpp"
+#include "alloctap/os/thread_local.hpp"
+#include "alloctap/os/windows/virtual_memory.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {

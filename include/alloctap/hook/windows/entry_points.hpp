@@ -8,8 +8,8 @@
 #include "alloctap/hook/windows/functions.hpp"
 #include "alloctap/hook/windows/heap_calls.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/errno_guard.hpp"
-#include "alloctap/os/windows/address_space.hpp"
+#include "alloctap/os/thread_local.hpp"
+#include "alloctap/os/windows/virtual_memory.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {

@@ -10,7 +10,6 @@
 #include <span>
 
 #include "alloctap/event/address_range.hpp"
-#include "alloctap/event/allocator_call.hpp"
 #include "alloctap/event/block_checks.hpp"
 #include "alloctap/event/event_sink.hpp"
 #include "alloctap/hook/hooked_function.hpp"
@@ -18,10 +17,10 @@
 #include "alloctap/hook/windows/checked_calls.hpp"
 #include "alloctap/hook/windows/functions.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/errno_guard.hpp"
-#include "alloctap/os/windows/address_space.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/raising_call.hpp"
+#include "alloctap/os/windows/virtual_memory.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"

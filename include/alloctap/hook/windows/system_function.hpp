@@ -10,7 +10,7 @@
 #include "alloctap/arch/leaf_function.hpp"
 #include "alloctap/hook/inline/function_patch.hpp"
 #include "alloctap/hook/inline/patch_target.hpp"
-#include "alloctap/hook/memory_regions.hpp"
+#include "alloctap/hook/module_selection.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/windows/module_symbols.hpp"

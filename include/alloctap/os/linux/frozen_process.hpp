@@ -15,12 +15,12 @@
 #include <cstdint>
 #include <span>
 
-#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/frozen_process.hpp"
 #include "alloctap/os/futex.hpp"
 #include "alloctap/os/linux/memory_map.hpp"
 #include "alloctap/os/linux/thread_stops.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap::os {

@@ -9,8 +9,8 @@
 #include <climits>
 #include <cstdint>
 
-#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/futex.hpp"
+#include "alloctap/os/thread_local.hpp"
 
 namespace alloctap::os {
 

@@ -15,10 +15,10 @@
 #include <type_traits>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/linux/process.hpp"
 #include "alloctap/os/memory_map.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap::os {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "alloctap/os/linux/next_symbol.hpp"
+#include "alloctap/os/linux/loaded_images.hpp"
 #include "alloctap/os/module_symbols.hpp"
 
 namespace alloctap::os {

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/os/errno_guard.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap::os {

@@ -5,13 +5,14 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <optional>
+#include <regex>
 #include <string_view>
 #include <utility>
 
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/errors.hpp"
-#include "alloctap/os/windows/handle.hpp"
 #include "alloctap/os/windows/wide_path.hpp"
 
 namespace alloctap::os {
@@ -200,6 +201,49 @@ inline File open_through(const char* path, int& error) noexcept {
 /// Creates `path` for writing. The new file inherits the permissions of its directory.
 inline File create_like(const char* path, const char* /*model*/, int& error) noexcept {
   return create_for_writing(path, error);
+}
+
+// Patterns by std::regex in POSIX extended syntax, because the C library has no regcomp.
+// Exceptions do not leave this file.
+
+struct PathPattern::Compiled {
+  explicit Compiled(const std::string& pattern) {
+    try {
+      regex.emplace(pattern, std::regex::extended | std::regex::nosubs);
+    } catch (const std::regex_error& error) {
+      text = error.what();
+    }
+  }
+
+  std::optional<std::regex> regex;
+  std::string text;
+};
+
+/// Compiles the pattern. The position of an error is the length of the longest valid proper prefix.
+inline PathPattern::PathPattern(const std::string& pattern, PatternError& error)
+    : compiled_(std::make_unique<Compiled>(pattern)) {
+  error = {};
+  if (compiled_->regex) return;
+  error.text = compiled_->text;
+  for (std::size_t length = pattern.size(); length > 0; --length) {
+    if (!Compiled(pattern.substr(0, length - 1)).regex) continue;
+    error.position = length - 1;
+    return;
+  }
+}
+
+inline PathPattern::PathPattern(PathPattern&&) noexcept = default;
+inline PathPattern& PathPattern::operator=(PathPattern&&) noexcept = default;
+inline PathPattern::~PathPattern() = default;
+
+inline bool PathPattern::matches(const std::string& text) const {
+  if (!compiled_->regex) return false;
+  try {
+    return std::regex_search(text, *compiled_->regex);
+  } catch (const std::regex_error&) {
+    // The match exceeds the library's complexity limit.
+    return false;
+  }
 }
 
 }  // namespace alloctap::os

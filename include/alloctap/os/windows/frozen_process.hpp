@@ -5,12 +5,11 @@
 #include <cstring>
 #include <span>
 
-#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/frozen_process.hpp"
 #include "alloctap/os/thread.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/os/windows/api.hpp"
-#include "alloctap/os/windows/handle.hpp"
 #include "alloctap/os/windows/thread.hpp"
 #include "alloctap/os/windows/thread_local.hpp"
 

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/futex.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/os/windows/api.hpp"
 
 namespace alloctap::os {

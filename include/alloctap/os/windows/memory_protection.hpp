@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/memory_protection.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/errors.hpp"
 #include "alloctap/os/windows/virtual_memory.hpp"

@@ -8,7 +8,6 @@
 
 #include "alloctap/os/patched_code.hpp"
 #include "alloctap/os/windows/api.hpp"
-#include "alloctap/os/windows/handle.hpp"
 #include "alloctap/os/windows/thread.hpp"
 
 namespace alloctap::os {

@@ -9,7 +9,6 @@
 #include "alloctap/os/thread.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/errors.hpp"
-#include "alloctap/os/windows/handle.hpp"
 #include "alloctap/os/windows/thread_local.hpp"
 #include "alloctap/os/windows/wide_path.hpp"
 

@@ -13,12 +13,12 @@
 
 #include "alloctap/event/offered_annotations.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/module_symbols.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/pe/native_image.hpp"
 #include "alloctap/record/module_tracker.hpp"
-#include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 

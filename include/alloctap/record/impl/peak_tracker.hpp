@@ -11,7 +11,7 @@
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/thread.hpp"
 #include "alloctap/record/peak_tracker.hpp"
-#include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {

@@ -11,7 +11,7 @@
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/record/timeline.hpp"
-#include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 

@@ -7,14 +7,13 @@
 #include <mutex>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/futex.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/os/thread.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/runtime/arena.hpp"
-#include "alloctap/runtime/arena_regions.hpp"
-#include "alloctap/runtime/control_lock.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 

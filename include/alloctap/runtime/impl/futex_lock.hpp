@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "alloctap/arch/pause.hpp"
+#include "alloctap/arch/instructions.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/futex.hpp"

@@ -11,7 +11,7 @@
 #include "alloctap/arch/frame_record.hpp"
 #include "alloctap/elf/call_frame.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/errno_guard.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/pe/native_row.hpp"
 #include "alloctap/runtime/per_thread.hpp"
 #include "alloctap/runtime/thread_state.hpp"

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "alloctap/arch/dwarf_registers.hpp"
+#include "alloctap/elf/byte_reader.hpp"
 #include "alloctap/elf/call_frame_step.hpp"
-#include "alloctap/elf/word_reader.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/stack/unwind_rules.hpp"
 #include "alloctap/stack/unwind_step.hpp"

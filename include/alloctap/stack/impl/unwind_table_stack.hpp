@@ -7,8 +7,8 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"
-#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/memory_map.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/pe/native_row.hpp"
 #include "alloctap/stack/stack_capture.hpp"

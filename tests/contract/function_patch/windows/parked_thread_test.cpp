@@ -8,7 +8,6 @@
 
 #include "alloctap/hook/inline/function_patch.hpp"
 #include "alloctap/os/windows/api.hpp"
-#include "alloctap/os/windows/handle.hpp"
 #include "tests/contract/function_patch/target_macros.hpp"
 #include "tests/contract/function_patch/targets.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "alloctap/os/module_symbols.hpp"
-#include "alloctap/runtime/control_lock.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/status.hpp"
 
 namespace {

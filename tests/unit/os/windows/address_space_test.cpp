@@ -1,8 +1,8 @@
-#include "alloctap/os/windows/address_space.hpp"
-
 #include <doctest/doctest.h>
 
 #include <initializer_list>
+
+#include "alloctap/os/windows/virtual_memory.hpp"
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include "alloctap/os/windows/dump_event.hpp"
-
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -7,6 +5,7 @@
 #include <string>
 
 #include "alloctap/implement.hpp"
+#include "alloctap/os/windows/dump_key.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/windows/becomes.hpp"
 

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <string>
 
-#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/process.hpp"
+#include "alloctap/os/thread_local.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/symbol/module_table.hpp"
 

@@ -13,10 +13,10 @@
 #include "alloctap/hook/plt/pass.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/message_text.hpp"
+#include "alloctap/os/loaded_images.hpp"
 #include "alloctap/os/module_symbols.hpp"
-#include "alloctap/os/next_symbol.hpp"
-#include "alloctap/runtime/control_lock.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
+#include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 

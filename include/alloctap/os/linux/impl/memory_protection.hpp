@@ -14,11 +14,11 @@
 #include <cstddef>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/os/errno_guard.hpp"
 #include "alloctap/os/linux/memory_protection.hpp"
 #include "alloctap/os/memory_protection.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/os/thread.hpp"
+#include "alloctap/os/thread_local.hpp"
 
 namespace alloctap::os {
 

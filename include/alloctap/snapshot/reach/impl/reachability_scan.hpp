@@ -20,8 +20,6 @@
 #include "alloctap/record/recorded_data.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/runtime/arena_regions.hpp"
-#include "alloctap/runtime/bootstrap_arena.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/snapshot/reach/frozen_scan.hpp"

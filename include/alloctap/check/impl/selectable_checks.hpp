@@ -1,4 +1,4 @@
-/// The bodies of check/parse_check_options.hpp.
+/// Definitions for check/selectable_checks.hpp.
 #pragma once
 
 #include <charconv>
@@ -9,11 +9,10 @@
 #include <string_view>
 #include <system_error>
 
-#include "alloctap/check/check_options.hpp"
 #include "alloctap/check/check_settings.hpp"
 #include "alloctap/check/close_name.hpp"
-#include "alloctap/check/misuse_keys.hpp"
-#include "alloctap/check/parse_check_options.hpp"
+#include "alloctap/check/misuse_log.hpp"
+#include "alloctap/check/selectable_checks.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/status.hpp"

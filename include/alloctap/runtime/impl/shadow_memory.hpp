@@ -1,11 +1,11 @@
-/// The bodies of runtime/touched_memory.hpp.
+/// Definitions for runtime/shadow_memory.hpp.
 #pragma once
 
 #include <cstddef>
 #include <cstring>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/runtime/touched_memory.hpp"
+#include "alloctap/runtime/shadow_memory.hpp"
 
 namespace alloctap {
 

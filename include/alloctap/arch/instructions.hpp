@@ -1,4 +1,4 @@
-/// Statistics counters with a single writer thread.
+/// Instructions without a C++ operation: pause, and addition to a counter of one writer.
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,18 @@
 #include "alloctap/macros.hpp"
 
 namespace alloctap::arch {
+
+// The processor's spin-wait hint.
+
+inline void pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  ALLOCTAP_SPIN_HINT();
+#elif defined(__aarch64__)
+  ALLOCTAP_ASM volatile("yield");
+#endif
+}
+
+// Statistics counters with a single writer thread.
 
 /// Adds `number` to a counter that only this thread writes. Other threads may read the counter at
 /// any time. On x86-64 this is one instruction, so a signal handler on this thread may count, too.

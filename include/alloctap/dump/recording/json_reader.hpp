@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/snapshot/saved_profile.hpp"
+#include "alloctap/snapshot/profile_diff.hpp"
 #include "alloctap/status.hpp"
 
 namespace alloctap {
