@@ -1,2 +1,2 @@
 // The sections of a text report that not every tracker has.
-#include "alloctap/dump/impl/text_sections.hpp"
+#include "alloctap/dump/text/impl/text_sections.hpp"

@@ -1,2 +1,2 @@
 // What TextDump writes with suppressions.
-#include "alloctap/dump/impl/text_suppressed.hpp"
+#include "alloctap/dump/text/impl/text_suppressed.hpp"

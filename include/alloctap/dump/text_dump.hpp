@@ -2,8 +2,8 @@
 #pragma once
 
 #include "alloctap/dump/dumps.hpp"
-#include "alloctap/dump/text_sections.hpp"
-#include "alloctap/dump/text_suppressed.hpp"
+#include "alloctap/dump/text/text_sections.hpp"
+#include "alloctap/dump/text/text_suppressed.hpp"
 
 namespace alloctap {
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "alloctap/dump/text/text_findings.hpp"
 #include "alloctap/dump/text_dump.hpp"
-#include "alloctap/dump/text_findings.hpp"
 #include "tests/support/sample_report.hpp"
 
 using alloctap::ChangedBytes;

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "alloctap/dump/text/text_parts.hpp"
 #include "alloctap/dump/text_dump.hpp"
-#include "alloctap/dump/text_parts.hpp"
 #include "tests/support/tagged_report.hpp"
 
 namespace {

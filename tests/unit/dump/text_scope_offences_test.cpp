@@ -3,8 +3,8 @@
 #include <cstring>
 #include <string>
 
+#include "alloctap/dump/text/text_findings.hpp"
 #include "alloctap/dump/text_dump.hpp"
-#include "alloctap/dump/text_findings.hpp"
 #include "tests/support/tagged_report.hpp"
 
 namespace {

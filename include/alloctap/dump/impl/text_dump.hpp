@@ -1,8 +1,8 @@
 /// Bodies of text_dump.hpp.
 #pragma once
 
+#include "alloctap/dump/text/text_report.hpp"
 #include "alloctap/dump/text_dump.hpp"
-#include "alloctap/dump/text_report.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {

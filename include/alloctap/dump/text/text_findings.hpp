@@ -12,7 +12,7 @@
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/human_units.hpp"
 #include "alloctap/dump/named_stacks.hpp"
-#include "alloctap/dump/text_parts.hpp"
+#include "alloctap/dump/text/text_parts.hpp"
 #include "alloctap/snapshot/frame_history.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/sorted_misuses.hpp"

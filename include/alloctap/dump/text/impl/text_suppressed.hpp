@@ -1,8 +1,8 @@
-/// Bodies of text_suppressed.hpp.
+/// Definitions for dump/text/text_suppressed.hpp.
 #pragma once
 
-#include "alloctap/dump/text_report.hpp"
-#include "alloctap/dump/text_suppressed.hpp"
+#include "alloctap/dump/text/text_report.hpp"
+#include "alloctap/dump/text/text_suppressed.hpp"
 #include "alloctap/macros.hpp"
 
 namespace alloctap {

@@ -12,5 +12,5 @@ void write_suppressed_text(const TextDump& dump, const TextParts& parts);
 }  // namespace alloctap
 
 #ifndef ALLOCTAP_COMPILED
-#include "alloctap/dump/impl/text_suppressed.hpp"
+#include "alloctap/dump/text/impl/text_suppressed.hpp"
 #endif

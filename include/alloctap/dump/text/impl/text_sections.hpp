@@ -1,11 +1,11 @@
-/// Bodies of text_sections.hpp.
+/// Definitions for dump/text/text_sections.hpp.
 #pragma once
 
 #include "alloctap/dump/human_units.hpp"
 #include "alloctap/dump/named_stacks.hpp"
-#include "alloctap/dump/text_findings.hpp"
-#include "alloctap/dump/text_parts.hpp"
-#include "alloctap/dump/text_sections.hpp"
+#include "alloctap/dump/text/text_findings.hpp"
+#include "alloctap/dump/text/text_parts.hpp"
+#include "alloctap/dump/text/text_sections.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 

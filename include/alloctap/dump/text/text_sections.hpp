@@ -55,5 +55,5 @@ void write_text(const TextDump& dump, const Report& report, const TextSections& 
 }  // namespace alloctap
 
 #ifndef ALLOCTAP_COMPILED
-#include "alloctap/dump/impl/text_sections.hpp"
+#include "alloctap/dump/text/impl/text_sections.hpp"
 #endif
