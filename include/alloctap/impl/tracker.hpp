@@ -1,11 +1,6 @@
 /// Function bodies of tracker.hpp.
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string_view>
-#include <utility>
-
 #include "alloctap/arch/dwarf_registers.hpp"
 #include "alloctap/config.hpp"
 #include "alloctap/dump/dump_policy.hpp"

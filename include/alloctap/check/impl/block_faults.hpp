@@ -1,17 +1,9 @@
 /// Definitions for check/block_faults.hpp.
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-
 #include "alloctap/check/block_faults.hpp"
 #include "alloctap/check/block_layout.hpp"
-#include "alloctap/check/check_settings.hpp"
-#include "alloctap/check/checked_block.hpp"
-#include "alloctap/check/misuse_log.hpp"
-#include "alloctap/event/allocation_event.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/memory_faults.hpp"
 
 namespace alloctap {
 

@@ -1,18 +1,7 @@
 /// Definitions for check/block_sweep.hpp.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-
-#include "alloctap/check/block_layout.hpp"
 #include "alloctap/check/block_sweep.hpp"
-#include "alloctap/check/check_settings.hpp"
-#include "alloctap/check/checked_blocks.hpp"
-#include "alloctap/check/guarded_blocks.hpp"
-#include "alloctap/check/quarantine_list.hpp"
-#include "alloctap/event/allocation_event.hpp"
-#include "alloctap/event/block_checks.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 

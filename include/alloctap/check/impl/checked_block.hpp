@@ -2,15 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 
 #include "alloctap/check/checked_block.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/virtual_memory.hpp"
-#include "alloctap/runtime/arena.hpp"
-#include "alloctap/runtime/shadow_memory.hpp"
 
 namespace alloctap {
 

@@ -1,24 +1,10 @@
 /// Definitions for check/guarded_blocks.hpp.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <mutex>
 
-#include "alloctap/check/block_layout.hpp"
-#include "alloctap/check/check_settings.hpp"
-#include "alloctap/check/checked_block.hpp"
 #include "alloctap/check/guarded_blocks.hpp"
-#include "alloctap/event/block_checks.hpp"
-#include "alloctap/macros.hpp"
-#include "alloctap/os/clock.hpp"
-#include "alloctap/os/memory_protection.hpp"
 #include "alloctap/os/virtual_memory.hpp"
-#include "alloctap/runtime/arena.hpp"
 
 namespace alloctap {
 

@@ -1,10 +1,6 @@
 /// Definitions for check/misuse_log.hpp.
 #pragma once
 
-#include <cstddef>
-#include <mutex>
-
-#include "alloctap/check/misuse.hpp"
 #include "alloctap/check/misuse_log.hpp"
 #include "alloctap/macros.hpp"
 

@@ -3,19 +3,13 @@
 
 #include <charconv>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <system_error>
 
-#include "alloctap/check/check_settings.hpp"
 #include "alloctap/check/close_name.hpp"
 #include "alloctap/check/misuse_log.hpp"
 #include "alloctap/check/selectable_checks.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/message_text.hpp"
-#include "alloctap/status.hpp"
 
 namespace alloctap {
 

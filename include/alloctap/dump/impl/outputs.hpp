@@ -2,12 +2,10 @@
 #pragma once
 
 #include <charconv>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <new>
-#include <string_view>
 
 #include "alloctap/dump/outputs.hpp"
 #include "alloctap/os/file.hpp"

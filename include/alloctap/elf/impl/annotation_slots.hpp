@@ -1,15 +1,10 @@
 /// The bodies of elf/annotation_slots.hpp.
 #pragma once
 
-#include <link.h>
-
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <string_view>
 
-#include "alloctap/annotate.h"
 #include "alloctap/elf/annotation_slots.hpp"
 #include "alloctap/macros.hpp"
 

@@ -1,15 +1,7 @@
 /// Definitions for elf/mapped_image.hpp.
 #pragma once
 
-#include <elf.h>
-#include <link.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <optional>
-#include <span>
 
 #include "alloctap/elf/mapped_image.hpp"
 #include "alloctap/macros.hpp"

@@ -3,7 +3,6 @@
 
 #include <atomic>
 
-#include "alloctap/annotate.h"
 #include "alloctap/event/offered_annotations.hpp"
 #include "alloctap/macros.hpp"
 

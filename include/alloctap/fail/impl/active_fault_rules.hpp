@@ -1,16 +1,8 @@
 /// Definitions for fail/active_fault_rules.hpp.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-#include <mutex>
-
 #include "alloctap/fail/active_fault_rules.hpp"
-#include "alloctap/fail/failure_policy.hpp"
-#include "alloctap/fail/failure_rule.hpp"
-#include "alloctap/macros.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
-#include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
 

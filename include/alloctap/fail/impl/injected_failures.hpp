@@ -3,9 +3,7 @@
 
 #include <atomic>
 
-#include "alloctap/fail/active_fault_rules.hpp"
 #include "alloctap/fail/injected_failures.hpp"
-#include "alloctap/macros.hpp"
 
 namespace alloctap {
 

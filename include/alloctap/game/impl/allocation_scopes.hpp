@@ -1,22 +1,13 @@
 /// Definitions for game/allocation_scopes.hpp.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <mutex>
-#include <string_view>
 
-#include "alloctap/annotate.h"
 #include "alloctap/event/offered_annotations.hpp"
-#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/game/allocation_scopes.hpp"
-#include "alloctap/game/scope_stack.hpp"
-#include "alloctap/macros.hpp"
-#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/runtime/text_bytes.hpp"
 #include "alloctap/runtime/thread_state.hpp"
-#include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {
 

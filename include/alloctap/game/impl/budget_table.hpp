@@ -2,20 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <string_view>
 
 #include "alloctap/game/budget_table.hpp"
-#include "alloctap/macros.hpp"
 #include "alloctap/os/file.hpp"
-#include "alloctap/snapshot/frame_history.hpp"
-#include "alloctap/tag/tag_scope.hpp"
 
 namespace alloctap {
 

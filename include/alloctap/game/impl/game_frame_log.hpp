@@ -2,17 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <tuple>
 
 #include "alloctap/game/game_frame_log.hpp"
-#include "alloctap/game/thread_frames.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/snapshot/frame_history.hpp"
 
 namespace alloctap {
 

@@ -1,8 +1,6 @@
 /// Definitions for game/growth_advisor.hpp.
 #pragma once
 
-#include <string>
-
 #include "alloctap/game/growth_advisor.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/message_text.hpp"

@@ -4,13 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/game/level_bracket.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/join_equal.hpp"
-#include "alloctap/snapshot/diff.hpp"
-#include "alloctap/status.hpp"
-#include "alloctap/tag/tag_table.hpp"
 
 namespace alloctap {
 

@@ -2,18 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <mutex>
-#include <span>
 
 #include "alloctap/game/soak_detector.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/snapshot/snapshot.hpp"
-#include "alloctap/status.hpp"
 
 namespace alloctap {
 

@@ -1,17 +1,7 @@
 /// Definitions for game/thread_frames.hpp.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <utility>
-
-#include "alloctap/event/event_sink.hpp"
 #include "alloctap/game/thread_frames.hpp"
-#include "alloctap/macros.hpp"
-#include "alloctap/os/clock.hpp"
-#include "alloctap/snapshot/frame_history.hpp"
 
 namespace alloctap {
 

@@ -1,11 +1,7 @@
 /// Definitions for hook/hook_backend.hpp.
 #pragma once
 
-#include <atomic>
-#include <string_view>
-
 #include "alloctap/hook/hook_backend.hpp"
-#include "alloctap/macros.hpp"
 
 namespace alloctap {
 

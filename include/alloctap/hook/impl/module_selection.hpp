@@ -2,17 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
-#include <string>
-#include <utility>
 
 #include "alloctap/hook/module_selection.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/file.hpp"
-#include "alloctap/os/memory_map.hpp"
-#include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/runtime/reentrancy_guard.hpp"
-#include "alloctap/status.hpp"
 
 namespace alloctap {
 

@@ -1,12 +1,8 @@
 /// Definitions for hook/program_operators.hpp.
 #pragma once
 
-#include <cstdint>
-
 #include "alloctap/hook/program_operators.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/loaded_images.hpp"
-#include "alloctap/os/module_symbols.hpp"
 
 namespace alloctap {
 

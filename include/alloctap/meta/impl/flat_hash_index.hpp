@@ -1,13 +1,10 @@
 /// Definitions for meta/flat_hash_index.hpp.
 #pragma once
 
-#include <cstddef>
 #include <new>
-#include <utility>
 
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
-#include "alloctap/runtime/arena.hpp"
 
 namespace alloctap {
 

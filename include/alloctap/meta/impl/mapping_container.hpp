@@ -1,14 +1,8 @@
 /// Definitions for meta/mapping_container.hpp.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <iterator>
-#include <mutex>
-#include <utility>
 
-#include "alloctap/event/event_sink.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/meta/mapping_container.hpp"
 #include "alloctap/os/virtual_memory.hpp"

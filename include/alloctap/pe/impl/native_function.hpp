@@ -1,8 +1,6 @@
 /// The bodies of pe/native_function.hpp.
 #pragma once
 
-#include <cstdint>
-
 #include "alloctap/macros.hpp"
 #include "alloctap/pe/native_function.hpp"
 

@@ -1,13 +1,9 @@
 /// The bodies of record/live_bytes.hpp.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <bit>
-#include <cstdint>
 #include <mutex>
 
-#include "alloctap/macros.hpp"
 #include "alloctap/record/live_bytes.hpp"
 
 namespace alloctap {

@@ -3,18 +3,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <mutex>
-#include <span>
 #include <utility>
 
 #include "alloctap/event/offered_annotations.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/memory_map.hpp"
-#include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/thread_local.hpp"
 #include "alloctap/pe/native_image.hpp"
 #include "alloctap/record/module_tracker.hpp"

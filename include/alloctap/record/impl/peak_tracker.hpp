@@ -1,9 +1,7 @@
 /// The bodies of record/peak_tracker.hpp.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
-#include <cstdint>
 #include <mutex>
 #include <utility>
 
@@ -11,7 +9,6 @@
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/thread.hpp"
 #include "alloctap/record/peak_tracker.hpp"
-#include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {

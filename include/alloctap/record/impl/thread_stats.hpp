@@ -2,13 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <new>
 
-#include "alloctap/event/stack_identity.hpp"
-#include "alloctap/macros.hpp"
 #include "alloctap/record/thread_stats.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/thread_state.hpp"

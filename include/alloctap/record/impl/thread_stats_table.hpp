@@ -1,10 +1,8 @@
 /// The bodies of record/thread_stats_table.hpp.
 #pragma once
 
-#include <atomic>
 #include <new>
 
-#include "alloctap/macros.hpp"
 #include "alloctap/record/thread_stats_table.hpp"
 #include "alloctap/runtime/arena.hpp"
 

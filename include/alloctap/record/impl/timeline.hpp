@@ -1,17 +1,12 @@
 /// The bodies of record/timeline.hpp.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
-#include <cstdint>
-#include <mutex>
-#include <string_view>
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/record/timeline.hpp"
-#include "alloctap/runtime/futex_lock.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 

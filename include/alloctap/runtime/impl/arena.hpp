@@ -1,14 +1,7 @@
 /// Definitions for runtime/arena.hpp.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <mutex>
-
 #include "alloctap/macros.hpp"
-#include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <cerrno>
-#include <cstddef>
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/file.hpp"
-#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/runtime/file_contents.hpp"
 
 namespace alloctap {

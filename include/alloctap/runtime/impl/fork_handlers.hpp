@@ -1,9 +1,6 @@
 /// Definitions for runtime/fork_handlers.hpp.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <mutex>
 
 #include "alloctap/macros.hpp"
@@ -13,8 +10,6 @@
 #include "alloctap/os/thread_local.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
-#include "alloctap/runtime/futex_lock.hpp"
-#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {

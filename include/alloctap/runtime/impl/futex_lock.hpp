@@ -1,15 +1,10 @@
 /// Definitions for runtime/futex_lock.hpp.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-
 #include "alloctap/arch/instructions.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"
-#include "alloctap/os/futex.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
-#include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {
 

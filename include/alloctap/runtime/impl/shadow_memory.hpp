@@ -1,10 +1,6 @@
 /// Definitions for runtime/shadow_memory.hpp.
 #pragma once
 
-#include <cstddef>
-#include <cstring>
-
-#include "alloctap/macros.hpp"
 #include "alloctap/runtime/shadow_memory.hpp"
 
 namespace alloctap {

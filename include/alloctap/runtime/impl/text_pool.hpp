@@ -1,14 +1,10 @@
 /// Definitions for runtime/text_pool.hpp.
 #pragma once
 
-#include <cstddef>
 #include <new>
-#include <string_view>
-#include <utility>
 
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena.hpp"
-#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/runtime/text_bytes.hpp"
 #include "alloctap/runtime/text_pool.hpp"
 

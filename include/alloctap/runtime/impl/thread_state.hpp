@@ -2,20 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <cstdint>
 #include <limits>
-#include <mutex>
 #include <new>
 
 #include "alloctap/arch/instructions.hpp"
-#include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"
-#include "alloctap/os/futex.hpp"
-#include "alloctap/os/thread.hpp"
-#include "alloctap/os/thread_local.hpp"
 #include "alloctap/runtime/arena.hpp"
-#include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {

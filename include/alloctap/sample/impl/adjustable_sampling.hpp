@@ -1,12 +1,8 @@
 /// The bodies of sample/adjustable_sampling.hpp.
 #pragma once
 
-#include <atomic>
-
 #include "alloctap/macros.hpp"
 #include "alloctap/sample/adjustable_sampling.hpp"
-#include "alloctap/sample/poisson_by_bytes.hpp"
-#include "alloctap/sample/sampling_policy.hpp"
 
 namespace alloctap {
 

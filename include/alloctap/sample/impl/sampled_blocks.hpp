@@ -1,10 +1,6 @@
 /// Definitions for sample/sampled_blocks.hpp.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-
-#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/sample/sampled_blocks.hpp"

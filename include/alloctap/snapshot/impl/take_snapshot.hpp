@@ -1,14 +1,10 @@
 /// Definitions for snapshot/take_snapshot.hpp.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 #include <utility>
 
-#include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/record/peak_tracker.hpp"

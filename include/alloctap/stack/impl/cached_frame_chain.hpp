@@ -1,16 +1,10 @@
 /// Definitions for stack/cached_frame_chain.hpp.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 
-#include "alloctap/event/stack_identity.hpp"
-#include "alloctap/macros.hpp"
-#include "alloctap/os/memory_map.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/stack/cached_frame_chain.hpp"
-#include "alloctap/stack/unwind_rules.hpp"
 
 namespace alloctap {
 

@@ -1,12 +1,8 @@
 /// Definitions for stack/chain_walk.hpp.
 #pragma once
 
-#include <cstddef>
-
-#include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/stack/chain_walk.hpp"
-#include "alloctap/stack/unwind_rules.hpp"
 
 namespace alloctap {
 

@@ -1,17 +1,12 @@
 /// The bodies of stack/fibers.hpp.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <mutex>
 #include <new>
 
-#include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/thread_state.hpp"
-#include "alloctap/stack/cached_frame_chain.hpp"
 #include "alloctap/stack/fibers.hpp"
 
 namespace alloctap {

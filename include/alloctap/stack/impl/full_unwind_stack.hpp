@@ -1,17 +1,12 @@
 /// Definitions for stack/full_unwind_stack.hpp.
 #pragma once
 
-#include <cstdint>
-#include <span>
-
-#include "alloctap/arch/dwarf_registers.hpp"
 #include "alloctap/elf/call_frame_step.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/runtime/per_thread.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/stack/full_unwind_stack.hpp"
-#include "alloctap/stack/stack_capture.hpp"
 #include "alloctap/stack/unwind_rules.hpp"
 
 namespace alloctap {

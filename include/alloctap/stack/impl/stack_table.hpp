@@ -2,16 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <new>
-#include <span>
 
 #include "alloctap/event/address_range.hpp"
-#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/stack/stack_table.hpp"

@@ -1,14 +1,6 @@
 /// The bodies of stack/thread_stacks.hpp.
 #pragma once
 
-#include <cstdint>
-
-#include "alloctap/macros.hpp"
-#include "alloctap/os/memory_map.hpp"
-#include "alloctap/os/thread.hpp"
-#include "alloctap/runtime/thread_state.hpp"
-#include "alloctap/stack/cached_frame_chain.hpp"
-#include "alloctap/stack/fibers.hpp"
 #include "alloctap/stack/thread_stacks.hpp"
 
 namespace alloctap {

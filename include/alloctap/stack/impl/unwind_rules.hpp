@@ -1,14 +1,10 @@
 /// Definitions for stack/unwind_rules.hpp.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 
 #include "alloctap/arch/dwarf_registers.hpp"
-#include "alloctap/arch/frame_record.hpp"
 #include "alloctap/elf/call_frame.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/os/thread_local.hpp"

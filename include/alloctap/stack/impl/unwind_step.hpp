@@ -1,14 +1,10 @@
 /// Definitions for stack/unwind_step.hpp.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
-#include "alloctap/arch/dwarf_registers.hpp"
 #include "alloctap/elf/byte_reader.hpp"
 #include "alloctap/elf/call_frame_step.hpp"
-#include "alloctap/macros.hpp"
-#include "alloctap/stack/unwind_rules.hpp"
 #include "alloctap/stack/unwind_step.hpp"
 
 namespace alloctap {

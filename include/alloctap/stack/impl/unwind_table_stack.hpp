@@ -2,16 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 
-#include "alloctap/macros.hpp"
 #include "alloctap/os/clock.hpp"
-#include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/thread_local.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "alloctap/pe/native_row.hpp"
-#include "alloctap/stack/stack_capture.hpp"
 #include "alloctap/stack/unwind_table_stack.hpp"
 
 namespace alloctap {

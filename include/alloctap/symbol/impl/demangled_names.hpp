@@ -6,8 +6,6 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
-#include <string>
-#include <string_view>
 
 #include "alloctap/macros.hpp"
 #include "alloctap/symbol/demangled_names.hpp"

@@ -2,19 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <new>
-#include <span>
 
-#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/runtime/arena.hpp"
 #include "alloctap/symbol/module_history.hpp"
-#include "alloctap/symbol/module_table.hpp"
-#include "alloctap/symbol/symbols.hpp"
 
 namespace alloctap {
 

@@ -1,16 +1,10 @@
 /// The bodies of symbol/module_table.hpp.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <utility>
 
-#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/memory_map.hpp"
-#include "alloctap/pe/native_image.hpp"
-#include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/symbol/module_table.hpp"
 
 namespace alloctap {

@@ -2,9 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
 
 #include "alloctap/macros.hpp"
 #include "alloctap/symbol/symbols.hpp"

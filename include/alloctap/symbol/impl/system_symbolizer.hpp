@@ -3,19 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/file.hpp"
-#include "alloctap/os/symbol_library.hpp"
-#include "alloctap/pe/function_names.hpp"
-#include "alloctap/pe/native_image.hpp"
 #include "alloctap/symbol/demangled_names.hpp"
-#include "alloctap/symbol/module_table.hpp"
 #include "alloctap/symbol/system_symbolizer.hpp"
 
 namespace alloctap {

@@ -1,13 +1,9 @@
 /// The bodies of tag/tag_path.hpp.
 #pragma once
 
-#include <string_view>
-
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
-#include "alloctap/status.hpp"
 #include "alloctap/tag/tag_path.hpp"
-#include "alloctap/tag/tag_scope.hpp"
 
 namespace alloctap {
 

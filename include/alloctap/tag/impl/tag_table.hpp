@@ -1,19 +1,13 @@
 /// The bodies of tag/tag_table.hpp.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <new>
-#include <string_view>
 
-#include "alloctap/event/stack_identity.hpp"
 #include "alloctap/macros.hpp"
 #include "alloctap/runtime/arena.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
-#include "alloctap/runtime/text_bytes.hpp"
 #include "alloctap/runtime/thread_state.hpp"
 #include "alloctap/tag/tag_table.hpp"
 

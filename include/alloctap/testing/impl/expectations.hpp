@@ -1,8 +1,6 @@
 /// Function bodies of testing/expectations.hpp.
 #pragma once
 
-#include <cstdint>
-#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -2,23 +2,16 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <mutex>
 #include <new>
-#include <string>
 #include <string_view>
 #include <utility>
 
 #include "alloctap/hook/plt/engine.hpp"
-#include "alloctap/hook/plt/pass.hpp"
-#include "alloctap/macros.hpp"
 #include "alloctap/message_text.hpp"
-#include "alloctap/os/loaded_images.hpp"
 #include "alloctap/os/module_symbols.hpp"
 #include "alloctap/runtime/fork_handlers.hpp"
 #include "alloctap/runtime/futex_lock.hpp"
-#include "alloctap/runtime/reentrancy_guard.hpp"
-#include "alloctap/status.hpp"
 
 namespace alloctap {
 

@@ -1,22 +1,11 @@
 /// Definitions for hook/plt/pass.hpp.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 
-#include "alloctap/elf/mapped_image.hpp"
-#include "alloctap/elf/symbol_slots.hpp"
-#include "alloctap/hook/module_selection.hpp"
 #include "alloctap/hook/plt/pass.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/loaded_images.hpp"
-#include "alloctap/os/memory_protection.hpp"
-#include "alloctap/runtime/arena_array.hpp"
 
 namespace alloctap {
 

@@ -1,7 +1,6 @@
 /// Definitions for hook/plt/target.hpp.
 #pragma once
 
-#include <cstdint>
 #include <cstring>
 
 #include "alloctap/hook/plt/target.hpp"

@@ -1,18 +1,10 @@
 /// Definitions for os/linux/file.hpp.
 #pragma once
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <charconv>
-#include <cstddef>
 #include <cstring>
-#include <string_view>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/os/file.hpp"
 #include "alloctap/os/linux/file.hpp"
 
 namespace alloctap::os {

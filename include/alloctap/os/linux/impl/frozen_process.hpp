@@ -2,32 +2,15 @@
 #pragma once
 
 #include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <span>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/os/file.hpp"
-#include "alloctap/os/frozen_process.hpp"
-#include "alloctap/os/futex.hpp"
 #include "alloctap/os/linux/frozen_process.hpp"
-#include "alloctap/os/linux/memory_map.hpp"
 #include "alloctap/os/linux/process.hpp"
 #include "alloctap/os/linux/raw_system_call.hpp"
-#include "alloctap/os/linux/thread_stops.hpp"
-#include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap::os {
 

@@ -2,16 +2,12 @@
 #pragma once
 
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
-#include <cstdint>
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/linux/memory_faults.hpp"
-#include "alloctap/os/memory_faults.hpp"
 
 namespace alloctap::os {
 

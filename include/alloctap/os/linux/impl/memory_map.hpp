@@ -1,18 +1,12 @@
 /// Definitions for os/linux/memory_map.hpp.
 #pragma once
 
-#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
-#include "alloctap/macros.hpp"
-#include "alloctap/os/file.hpp"
 #include "alloctap/os/linux/memory_map.hpp"
-#include "alloctap/os/linux/process.hpp"
-#include "alloctap/os/memory_map.hpp"
 
 namespace alloctap::os {
 

@@ -3,19 +3,13 @@
 
 #include <linux/futex.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <cstddef>
 
 #include "alloctap/macros.hpp"
 #include "alloctap/os/linux/memory_protection.hpp"
-#include "alloctap/os/memory_protection.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/os/thread.hpp"
 #include "alloctap/os/thread_local.hpp"

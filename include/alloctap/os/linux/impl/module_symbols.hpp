@@ -1,9 +1,7 @@
 /// Definitions for os/linux/module_symbols.hpp.
 #pragma once
 
-#include <dlfcn.h>
 #include <elf.h>
-#include <link.h>
 #include <sys/auxv.h>
 
 #include <algorithm>
@@ -12,7 +10,6 @@
 #include "alloctap/macros.hpp"
 #include "alloctap/os/linux/module_symbols.hpp"
 #include "alloctap/os/memory_map.hpp"
-#include "alloctap/os/module_symbols.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 #if defined(DLFO_STRUCT_HAS_EH_DBASE)

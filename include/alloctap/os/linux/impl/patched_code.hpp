@@ -1,15 +1,7 @@
 /// Definitions for os/linux/patched_code.hpp.
 #pragma once
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <csignal>
-
-#include "alloctap/macros.hpp"
 #include "alloctap/os/linux/patched_code.hpp"
-#include "alloctap/os/patched_code.hpp"
 
 namespace alloctap::os {
 

@@ -9,10 +9,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "alloctap/macros.hpp"
 #include "alloctap/os/file.hpp"
 #include "alloctap/os/linux/process.hpp"
-#include "alloctap/os/process.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 
 namespace alloctap::os {

@@ -1,26 +1,13 @@
 /// Definitions for os/linux/thread_stops.hpp.
 #pragma once
 
-#include <elf.h>
 #include <fcntl.h>
-#include <sys/ptrace.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstddef>
-#include <span>
-#include <string_view>
 
 #include "alloctap/macros.hpp"
-#include "alloctap/os/clock.hpp"
-#include "alloctap/os/file.hpp"
 #include "alloctap/os/linux/thread_stops.hpp"
-#include "alloctap/os/thread.hpp"
 
 namespace alloctap::os {
 

@@ -1,29 +1,8 @@
 /// The bodies of snapshot/reach/frozen_scan.hpp.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-
 #include "alloctap/macros.hpp"
-#include "alloctap/meta/mapping_container.hpp"
-#include "alloctap/os/frozen_process.hpp"
-#include "alloctap/pe/native_image.hpp"
-#include "alloctap/record/recorded_data.hpp"
-#include "alloctap/runtime/arena.hpp"
-#include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/runtime/reentrancy_guard.hpp"
-#include "alloctap/runtime/thread_state.hpp"
-#include "alloctap/snapshot/reach/block_index.hpp"
-#include "alloctap/snapshot/reach/block_marks.hpp"
 #include "alloctap/snapshot/reach/frozen_scan.hpp"
-#include "alloctap/snapshot/reach/reachability.hpp"
-#include "alloctap/snapshot/reach/scan_layout.hpp"
-#include "alloctap/snapshot/reach/scan_roots.hpp"
-#include "alloctap/stack/stack_table.hpp"
-#include "alloctap/symbol/module_table.hpp"
 
 namespace alloctap {
 

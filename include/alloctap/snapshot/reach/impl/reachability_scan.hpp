@@ -1,32 +1,8 @@
 /// The bodies of snapshot/reach/reachability_scan.hpp.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <mutex>
-#include <new>
-#include <span>
-
-#include "alloctap/arch/dwarf_registers.hpp"
 #include "alloctap/macros.hpp"
-#include "alloctap/os/clock.hpp"
-#include "alloctap/os/file.hpp"
-#include "alloctap/os/frozen_process.hpp"
-#include "alloctap/os/module_symbols.hpp"
-#include "alloctap/os/virtual_memory.hpp"
-#include "alloctap/record/recorded_data.hpp"
-#include "alloctap/runtime/arena.hpp"
-#include "alloctap/runtime/arena_array.hpp"
-#include "alloctap/runtime/futex_lock.hpp"
-#include "alloctap/runtime/thread_state.hpp"
-#include "alloctap/snapshot/reach/frozen_scan.hpp"
 #include "alloctap/snapshot/reach/reachability_scan.hpp"
-#include "alloctap/snapshot/snapshot.hpp"
-#include "alloctap/status.hpp"
-#include "alloctap/symbol/module_table.hpp"
 
 namespace alloctap {
 
