@@ -5,6 +5,7 @@ that grep can see.
 usage: check_layers.py ROOT | --self-test
 """
 
+import collections
 import pathlib
 import re
 import sys
@@ -31,6 +32,7 @@ LAYERS = [
      "implement.hpp"},
     {"testing"},
 ]
+MAX_HEADERS = 30
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 PLATFORM_PARTS = {"os", "arch", "elf", "pe", "macros.hpp"}
 
@@ -126,6 +128,11 @@ def check_tree(root):
     for header in sorted(include_dir.rglob("*.hpp")):
         for line, sentence in check_header(include_dir, header):
             problems.append(f"{header.relative_to(root)}:{line}: {sentence}")
+    counts = collections.Counter(header.parent for header in include_dir.rglob("*.h*"))
+    for folder, count in sorted(counts.items()):
+        if count > MAX_HEADERS:
+            problems.append(f"{folder.relative_to(root)}: {count} headers, of at most {MAX_HEADERS}: "
+                            "join those of one concept, or give one a folder")
     return problems
 
 
@@ -178,6 +185,12 @@ def self_test():
         if not any("#pragma once" in problem for problem in check_tree(pathlib.Path(directory))):
             failures += 1
             print("a header without #pragma once passed", file=sys.stderr)
+        header.write_text("#pragma once\n", encoding="utf-8")
+        for number in range(MAX_HEADERS):
+            header.with_name(f"part{number}.hpp").write_text("#pragma once\n", encoding="utf-8")
+        if not any("31 headers" in problem for problem in check_tree(pathlib.Path(directory))):
+            failures += 1
+            print("a folder of 31 headers passed", file=sys.stderr)
     return failures
 
 
