@@ -1,6 +1,7 @@
 /// Detects corrupted blocks, mismatched frees and invalid accesses.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,8 +17,6 @@
 #include "alloctap/os/memory_faults.hpp"
 
 namespace alloctap {
-
-// Detects corrupted blocks and invalid frees.
 
 /// Detects faults of blocks and logs each fault with `call`, the program's call that revealed the
 /// fault. A `call` without a stack means a `BlockSweep`. Logging functions return the result of
@@ -76,8 +75,6 @@ class BlockFaults {
 
   MisuseLog log_;
 };
-
-// Which deallocation call matches which allocation call.
 
 /// How a deallocation call mismatches a live block.
 enum class ReleaseFault : std::uint8_t { kNone, kKind, kSize, kAlignment };
@@ -140,8 +137,6 @@ enum class ReleaseFault : std::uint8_t { kNone, kKind, kSize, kAlignment };
   return ReleaseFault::kNone;
 }
 
-// Checks whether a read or write stays within one live block.
-
 /// The kind of an invalid access, and the number of the block that the access concerns.
 struct AccessFault {
   MisuseKind kind = MisuseKind::kReadBehind;
@@ -159,7 +154,9 @@ class AccessCheck {
   /// accesses to freed blocks only in quarantine. Later the block's memory may be reused.
   [[nodiscard]] std::optional<AccessFault> find_fault(const MemoryAccess& access) noexcept {
     if (access.bytes == 0) return std::nullopt;
-    const std::uintptr_t end = access.address + access.bytes;
+    // A negative length is a huge one: the range then ends with the address space.
+    const std::uintptr_t end =
+        access.address + std::min<std::uintptr_t>(access.bytes, UINTPTR_MAX - access.address);
     const Number number = blocks_.around(reinterpret_cast<const void*>(access.address));
     if (number == BlockPool::kNone || !is_ours(number)) return find_block_ahead(access, end);
     const bool writes = access.writes;

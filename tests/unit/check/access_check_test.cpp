@@ -56,6 +56,12 @@ TEST_CASE("a range inside a block is in order, and one that leaves it is not") {
     CHECK(
         is_fault(checker, block + size - 1, 2, MisuseKind::kReadBehind, MisuseKind::kWriteBehind));
     CHECK(is_fault(checker, block - 8, 9, MisuseKind::kReadBefore, MisuseKind::kWriteBefore));
+    // A length that was negative.
+    CHECK(is_fault(checker, block, SIZE_MAX, MisuseKind::kReadBehind, MisuseKind::kWriteBehind));
+    CHECK(is_fault(checker, block, std::size_t{0} - size, MisuseKind::kReadBehind,
+                   MisuseKind::kWriteBehind));
+    CHECK(
+        is_fault(checker, block - 8, SIZE_MAX, MisuseKind::kReadBefore, MisuseKind::kWriteBefore));
     CHECK(checker.accesses().room_at(block) == size);
     CHECK(checker.accesses().room_at(block + size / 2) == size - size / 2);
   }

@@ -1,4 +1,4 @@
-/// Checks the memory that calls of string functions access, and the handler of such calls.
+/// Checks the memory that a call of a string function accesses, and handles such calls.
 #pragma once
 
 #include <algorithm>
@@ -66,8 +66,6 @@ template <class Character>
   return length;
 }
 
-// Checks the memory that a call of a string or memory function accesses.
-
 /// Checker for one call of `function` from `origin`. The models (`string_shapes.hpp`) report the
 /// ranges that the call reads and writes. Never reads a text beyond its block. An unterminated text
 /// counts as the rest of the block plus one character, which is out of bounds. Reads program memory
@@ -94,7 +92,8 @@ class StringAccessChecker {
     const auto target = reinterpret_cast<std::uintptr_t>(to);
     const auto source = reinterpret_cast<std::uintptr_t>(from);
     if (written == 0 || taken == 0) return;
-    if (target >= source + taken || source >= target + written) return;
+    const bool overlaps = target >= source ? target - source < taken : source - target < written;
+    if (!overlaps) return;
     const ReentrancyGuard guard;
     Sink::note_overlap(access_of(target, written, true), source, origin_);
   }
@@ -149,10 +148,9 @@ class StringAccessChecker {
   const CallOrigin& origin_;
 };
 
-// Handler that runs between a hooked string function and the original. May run inside malloc.
-
 /// Handler of all `StringFunctions`. Checks the memory that an outermost call will access, then
-/// calls the original with unchanged arguments. errno keeps the value that the original sets.
+/// calls the original with unchanged arguments. errno keeps the value that the original sets. May
+/// run inside malloc.
 template <AccessSink Sink, class Originals>
 struct StringCall {
   template <class Function, class... Arguments>

@@ -178,6 +178,9 @@ TEST_CASE("ranges that have bytes in common are told where that is not allowed")
   CHECK(Memory::overlaps.empty());
   touched<"memcpy">("", block + 8, block, 8U);
   CHECK(Memory::overlaps.empty());
+  // A length that was negative.
+  touched<"memcpy">("", block + 8, block, SIZE_MAX);
+  CHECK(Memory::overlaps == std::vector<std::ptrdiff_t>{8});
   touched<"memmove">("", block + 1, block, 8U);
   CHECK(Memory::overlaps.empty());
   touched<"strcpy">("abc\0"sv, block, block + 1);
