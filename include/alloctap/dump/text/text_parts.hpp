@@ -25,8 +25,6 @@
 
 namespace alloctap {
 
-// Stack frames in the text report.
-
 inline void write_text_function(const SourceFrame& frame, DumpWriter& out) {
   out << "    " << PrintableText(frame.function.empty() ? "??" : frame.function);
   if (frame.file.empty()) return;
@@ -65,8 +63,6 @@ inline void write_text_frames(const Report& report, StackId stack, const FrameLi
     write_text_frame(list, list.index_of(stack, frame), out);
   }
 }
-
-// Peak memory in the text report of a program without live memory.
 
 /// The stacks that held memory at the peak, for a report without live memory. Otherwise the report
 /// of a program that freed everything would show no stack. Control plane; uses arena memory.
@@ -144,8 +140,6 @@ class TextPeak {
   std::size_t shown_ = 0;
 };
 
-// Tags and threads in the text report.
-
 /// Writer of a line for each tag, thread, and pair of threads if one freed blocks that the other
 /// allocated. Omits unrecorded data. The snapshot and the writer must outlive this object.
 class TextOwners {
@@ -199,9 +193,9 @@ class TextOwners {
     const Result<OwnershipMatrix> matrix = ownership_matrix(snapshot_);
     if (!matrix.ok()) return fail();
     out_ << "\nMemory given back by another thread than had allocated it, most first\n";
-    std::size_t left = kMaxPairs;
+    std::size_t pairs = 0;
     for (const OwnershipRow& row : matrix->threads) {
-      if (!row.changes_hands() || left-- == 0) continue;
+      if (!row.changes_hands() || ++pairs > kMaxPairs) continue;
       out_ << "  " << human_bytes(row.bytes) << " in " << with_commas(row.blocks)
            << (row.blocks == 1 ? " block" : " blocks") << "   from ";
       write_thread(row.allocating);
@@ -209,7 +203,8 @@ class TextOwners {
       write_thread(row.freeing);
       out_ << "\n";
     }
-    if (left == kMaxPairs) out_ << "  none\n";
+    if (pairs == 0) out_ << "  none\n";
+    if (pairs > kMaxPairs) out_ << "  and " << with_commas(pairs - kMaxPairs) << " more pairs\n";
     if (!matrix->complete) out_ << "  and some that the system had no memory to count\n";
   }
 
@@ -258,8 +253,6 @@ class TextOwners {
   DumpWriter& out_;
 };
 
-// Data that the sections of a text report share.
-
 /// The inputs of a text report's sections, apart from the report's options.
 struct TextParts {
   const Report& report;
@@ -285,8 +278,6 @@ struct TextParts {
   if (sorted.ok()) misuses = *std::move(sorted);
   return sorted.ok();
 }
-
-// Pools in the text report.
 
 /// Writer of a line for each pool, most live bytes first, with the stacks that hold most of the
 /// pool's bytes. Writes nothing without pools. The snapshot must outlive this object.
