@@ -25,3 +25,12 @@ TEST_CASE("the empty text takes no room") {
   CHECK(set.keep("").empty());
   CHECK(set.size() == 0);
 }
+
+TEST_CASE("a text that is cut inside of a character is kept once") {
+  TextSet set;
+  const std::string text = std::string(alloctap::TextPool::kLongest - 1, 'x') + "\u00e9 and more";
+  const std::string_view kept = set.keep(text);
+  CHECK(kept.size() == alloctap::TextPool::kLongest - 1);
+  CHECK(set.keep(text).data() == kept.data());
+  CHECK(set.size() == 1);
+}

@@ -34,7 +34,7 @@ ALLOCTAP_INLINE std::string_view TextPool::keep(std::string_view text) noexcept 
 }
 
 ALLOCTAP_INLINE std::string_view TextSet::keep(std::string_view text) noexcept {
-  text = text.substr(0, TextPool::kLongest);
+  text = cut_text(text, TextPool::kLongest);
   if (text.empty()) return {};
   if ((used_ + 1) * 2 > texts_.size() && !grow()) return {};
   std::string_view& place = place_of(texts_, text);
