@@ -117,7 +117,6 @@ struct alloctap_slots {
 
 #if defined(ALLOCTAP_DISABLED)
 
-
 #elif defined(__ELF__) && (defined(__GNUC__) || defined(__clang__))
 
 /* One hidden object per module, with weak references that the linker or loader resolves if a

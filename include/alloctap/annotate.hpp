@@ -45,7 +45,6 @@ struct NoAllocationOptions {
 inline namespace disabled {
 #endif
 
-/// Returns the calling thread's current tag.
 inline Tag current_tag() noexcept {
   Tag tag;
   tag.id = static_cast<uint16_t>(alloctap_tag_current());
@@ -215,7 +214,6 @@ class MemoryPool {
   }
   ~MemoryPool() { alloctap_pool_destroy(pool_); }
 
-  /// Records an allocation of `bytes` at `block`.
   ALLOCTAP_POOL_METHOD void allocate(void* block, size_t bytes) const noexcept {
     alloctap_pool_allocate(pool_, block, bytes);
   }

@@ -127,7 +127,6 @@ class Tracker {
   /// Ends one pause; does nothing if not paused.
   static void resume() noexcept;
 
-  /// Returns true while paused.
   [[nodiscard]] static bool paused() noexcept;
 
   /// Adds a named time marker, such as "level 2 loaded". Copies the name, cut to

@@ -23,12 +23,11 @@
 #include "alloctap/tag/tag_scope.hpp"
 #include "alloctap/tracker_snapshot.hpp"
 
-// The marks and pauses of annotate.h, forwarded to every tracker that has a session.
-
 namespace alloctap {
 
-/// A lock-free list of the trackers of this process that have ever had a session.
-/// Constant-initialized, never destroyed; thread-safe. Control plane.
+/// Forwards the marks and pauses of annotate.h to the trackers that have a session, by a lock-free
+/// list of those that ever had one. Constant-initialized, never destroyed; thread-safe. Control
+/// plane.
 class SessionAnnotations {
  public:
   /// The functions of one tracker, which do nothing without a session. Never destroyed.
@@ -80,8 +79,6 @@ extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_session_functions alloctap_
 };
 
 namespace alloctap {
-
-// Starts and stops recording of a tracker.
 
 /// Implements sessions: prepares the tracker and installs its hook, or undoes both. Control plane.
 template <class Config>

@@ -9,12 +9,9 @@
 
 namespace alloctap::arch {
 
-// The DWARF register numbers of each architecture.
-//
-// x86-64: System V ABI, AMD64 supplement, figure 3.36. AArch64: "DWARF for the Arm 64-bit
-// Architecture", section 4.1. Unwind tables may mention numbers from `kCount` on (vector and
-// system registers), which are not tracked.
-
+/// Numbers on x86-64: System V ABI, AMD64 supplement, figure 3.36; on AArch64: "DWARF for the Arm
+/// 64-bit Architecture", section 4.1. Unwind tables may mention numbers from `kCount` on (vector
+/// and system registers), which are not tracked.
 struct DwarfRegisters {
 #if defined(__x86_64__)
   static constexpr std::size_t kCount = 17;
@@ -68,8 +65,6 @@ struct DwarfRegisters {
 #error "alloctap/arch/dwarf_registers.hpp does not know this architecture"
 #endif
 };
-
-// Captures the calling function's registers, to start an unwind.
 
 /// Register values by DWARF number.
 using RegisterValues = std::array<std::uintptr_t, DwarfRegisters::kCount>;

@@ -1,4 +1,4 @@
-/// Inline hooks: overwrites a function's entry with a jump, per architecture.
+/// Inline hooks, which overwrite a function's entry with a jump, and the recognition of thunks.
 ///
 /// `EntryPatch` has one interface for all architectures. The jump leads to an island: memory within
 /// the jump's reach that contains a stub and a trampoline. The stub jumps to the replacement

@@ -7,13 +7,9 @@
 
 namespace alloctap::arch {
 
-// The frame record at the frame pointer.
-//
-// On x86-64 (System V ABI, 3.2.2) and AArch64 (AAPCS64, 6.2.3), a frame record is the caller's
-// frame pointer, followed by the return address.
-
 #if defined(__x86_64__) || defined(__aarch64__)
 
+/// The record at the frame pointer (x86-64: System V ABI, 3.2.2; AArch64: AAPCS64, 6.2.3).
 struct FrameRecord {
   std::uintptr_t caller_frame;
   std::uintptr_t return_address;
@@ -44,14 +40,10 @@ inline std::uintptr_t stack_pointer_of_caller(const FrameRecord* record) noexcep
 #error "alloctap/arch/frame_record.hpp does not know this architecture"
 #endif
 
-// A code address with the registers needed to unwind from it. It exists because on some
-// architectures the frame record alone does not lead to the caller's frame.
-
 #if defined(__x86_64__) && defined(_WIN32)
 
 /// An address inside a function, with rsp and rbp at that address. Windows code has no frame
-/// records, because rbp may point anywhere into the frame. So the caller's frame is computed from
-/// both registers by the unwind rule at the address.
+/// records, so the unwind rule at the address computes the caller's frame from both registers.
 struct CodeAddress {
   std::uintptr_t address = 0;
   std::uintptr_t stack_pointer = 0;

@@ -8,8 +8,7 @@
 
 namespace alloctap::arch {
 
-// The processor's spin-wait hint.
-
+/// Executes the processor's spin-wait hint.
 inline void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   ALLOCTAP_SPIN_HINT();
@@ -17,8 +16,6 @@ inline void pause() noexcept {
   ALLOCTAP_ASM volatile("yield");
 #endif
 }
-
-// Statistics counters with a single writer thread.
 
 /// Adds `number` to a counter that only this thread writes. Other threads may read the counter at
 /// any time. On x86-64 this is one instruction, so a signal handler on this thread may count, too.

@@ -7,8 +7,6 @@
 
 namespace alloctap::arch {
 
-// Reasons why a function cannot be patched.
-
 /// The reason why a function cannot be patched, or `kNone` if it can.
 enum class PatchRefusal : std::uint8_t {
   kNone,
@@ -64,8 +62,6 @@ constexpr const char* describe(PatchRefusal refusal) noexcept {
   return "of a reason that has no name";
 }
 
-// The machine code of one function, as input of a decoder.
-
 /// The code of a function. `bytes` is the code that runs at `address`, possibly a copy or read from
 /// a file. `behind` is the readable memory after the function, which is searched for padding.
 struct FunctionCode {
@@ -74,9 +70,8 @@ struct FunctionCode {
   std::span<const std::byte> behind;
 };
 
-// The destination of a thunk, a function that only jumps to another one.
-
-/// The destination of a thunk: `address`, or the value of the word at `pointer`.
+/// The destination of a thunk, a function that only jumps to another one: `address`, or the value
+/// of the word at `pointer`.
 struct ThunkDestination {
   std::uintptr_t address = 0;
   std::uintptr_t pointer = 0;

@@ -198,7 +198,6 @@ class BlockChecker {
            blocks_.is_unknown_block(pointer);
   }
 
-  /// Calls `ChangedPages::note`.
   void note_page_change(const void* address, std::size_t bytes, PageChange change) noexcept {
     ChangedPages(settings(), blocks_, guards_).note(address, bytes, change);
   }
@@ -224,7 +223,6 @@ class BlockChecker {
     return BlockLayout::release_plan(blocks_[number]);
   }
 
-  /// Checks all live and all quarantined blocks with `BlockSweep`.
   void sweep(const BlockCall& call, FoundMisuses& found) noexcept {
     const std::lock_guard hold(lock_);
     BlockSweep(settings(), faults_, call, found).check_blocks(blocks_, kept_);

@@ -19,8 +19,6 @@
 
 namespace alloctap {
 
-// Checks all blocks at once.
-
 /// Checks the red zones of all live blocks and the fill pattern of all quarantined blocks. Repairs
 /// overwritten bytes, so that the next sweep does not report them again. The caller holds the
 /// quarantine's lock. Stores references to all constructor arguments. Runs inside malloc.
@@ -45,8 +43,6 @@ class BlockSweep {
   const BlockCall& call_;
   FoundMisuses& found_;
 };
-
-// Ends the blocks of a destroyed heap.
 
 /// Marks all blocks of a heap as freed when the program destroys the heap (HeapDestroy). The caller
 /// holds the quarantine's lock. Stores its arguments by reference. Runs inside malloc.
@@ -104,8 +100,6 @@ class HeapEnd {
   QuarantineList& kept_;
   BlockFaults& faults_;
 };
-
-// Tracks blocks whose pages the program protected, replaced or discarded.
 
 /// Records the program's page changes (mprotect, madvise, mmap) in blocks, and decides whether
 /// checks may access a block. A block whose pages never changed costs nothing. When any other block

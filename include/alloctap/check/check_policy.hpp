@@ -1,4 +1,4 @@
-/// The concept of checks: what a tracker verifies beyond recording allocations.
+/// The contract of checks and of their policies: what a tracker verifies beyond recording.
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,4 @@
-/// Settings of the checks, and the options that set them by name.
+/// Settings of the checks, the options that set them by name, and statistics of guard pages.
 #pragma once
 
 #include <array>
@@ -9,10 +9,6 @@
 #include "alloctap/check/misuse.hpp"
 
 namespace alloctap {
-
-// The settings of the checks, and statistics of guard pages.
-
-// The settings of the checks.
 
 /// The edge of a block that is adjacent to a guard page.
 enum class PageEdge : std::uint8_t { kRight, kLeft, kRandom };
@@ -63,10 +59,9 @@ struct CheckSettings {
   MisuseKinds abort_on;
 };
 
-// Lists the checks that a `CheckSettings` enables, under the names of `kCheckOptions`.
-
-/// Calls `visit(std::string_view name, std::uint64_t value)` for each enabled check. `value` is 0
-/// if the check has no number or covers whole blocks. May run inside malloc if `visit` may.
+/// Calls `visit(std::string_view name, std::uint64_t value)` for each enabled check. `name` is one
+/// of `kCheckOptions`. `value` is 0 if the check has no number or covers whole blocks. May run
+/// inside malloc if `visit` may.
 template <class Visit>
 void for_each_active_check(const CheckSettings& settings, Visit&& visit) {
   const auto visit_number = [&visit](std::string_view name, std::uint64_t value) {
@@ -87,8 +82,7 @@ void for_each_active_check(const CheckSettings& settings, Visit&& visit) {
   visit_flag("string_checks", settings.strings);
 }
 
-// Statistics of guard-page placement.
-
+/// Statistics of guard-page placement.
 struct GuardPageStats {
   /// The sampling rate: one in this many blocks; 0 if guard pages are off.
   std::uint32_t one_in = 0;
@@ -98,8 +92,6 @@ struct GuardPageStats {
   /// Sampled blocks without guard pages, because `GuardBudget` was exhausted.
   std::uint64_t passed_over = 0;
 };
-
-// Names of the checks that are selectable at run time.
 
 /// An option of ALLOCTAP_OPTIONS. An option that Android's malloc_debug also has uses
 /// malloc_debug's default and range (bionic, libc/malloc_debug/README.md).

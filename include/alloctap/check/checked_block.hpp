@@ -20,8 +20,6 @@
 
 namespace alloctap {
 
-// Records which pages of a freed block were filled.
-
 /// Fills a freed block, except for pages of a large block that are not resident. Keeps a bitmap of
 /// the filled pages, so that a later write to any page is detected. Fills nothing if it has no
 /// memory for the bitmap. The bitmap is freed by `release`, not by a destructor. Not thread-safe;
@@ -87,10 +85,9 @@ class FilledParts {
   Word* bits_ = nullptr;
 };
 
-// The record of a checked block.
-
-/// A record in a `BlockPool`. Only the thread that allocates or frees the block writes its record.
-/// Other threads read the record for reports. Readers may see a partial update.
+/// The record of a checked block, in a `BlockPool`. Only the thread that allocates or frees the
+/// block writes its record. Other threads read the record for reports. Readers may see a partial
+/// update.
 struct CheckedBlock {
   enum class State : std::uint8_t {
     /// The record describes no block, or a block that was not yet returned to the program.
@@ -166,8 +163,6 @@ struct CheckedBlock {
   std::atomic<std::byte*> begin_{nullptr};
 };
 
-// A pool of records of checked blocks.
-
 /// An object pool of block records. 32-bit record numbers take the place of pointers. Records are
 /// created on demand and never freed. A stale number therefore reads a valid record, perhaps of
 /// another block. Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
@@ -203,7 +198,7 @@ class BlockPool {
     shard.free = number;
   }
 
-  /// Returns the record of number `number`. Precondition: `take` has returned `number` before.
+  /// Precondition: `take` has returned `number` before.
   [[nodiscard]] CheckedBlock& operator[](Number number) noexcept {
     return chunks_[number / kInChunk].load(std::memory_order_acquire)[number % kInChunk];
   }

@@ -1,4 +1,4 @@
-/// The checks of blocks and their presets.
+/// The checks of blocks and of string functions, and their presets.
 #pragma once
 
 #include <cstddef>
@@ -145,14 +145,12 @@ using Level5 = Checks<FillOnAllocate<>, FillOnFree<>>;
 using Level10 = Checks<KindMismatch, PointerVerification, FrontGuard<32>, RearGuard<32>,
                        FillOnFree<>, Quarantine<100>>;
 
-// Finds out-of-bounds accesses and use after free with guard pages.
-
-/// Guard pages as in Electric Fence, or as in GWP-ASan if `kOneIn` is large. One in `kOneIn` blocks
-/// ends at an inaccessible page, or as near as the block's alignment permits. `kEdge` can make the
-/// block begin behind an inaccessible page instead. After the free, the block's pages stay
-/// inaccessible for some time. An invalid access faults at once and is reported with the stacks of
-/// access, allocation and free. Then the previous fault handler runs, or the fault ends the
-/// process.
+/// Finds out-of-bounds accesses and use after free by guard pages, as in Electric Fence, or as in
+/// GWP-ASan if `kOneIn` is large. One in `kOneIn` blocks ends at an inaccessible page, or as near
+/// as the block's alignment permits. `kEdge` can make the block begin behind an inaccessible page
+/// instead. After the free, the block's pages stay inaccessible for some time. An invalid access
+/// faults at once and is reported with the stacks of access, allocation and free. Then the previous
+/// fault handler runs, or the fault ends the process.
 ///
 /// Each block beside a guard page costs at least one page and two system calls. Use a `kOneIn` of 1
 /// for tests, 1000 in production. If `kOneIn` is above 1, `GuardBudget` skips blocks while the
@@ -175,8 +173,6 @@ struct GuardPages {
 };
 
 static_assert(Check<GuardPages<>>);
-
-// Checks the arguments of string and memory functions.
 
 /// Checks calls of memcpy, strlen, printf and related functions, including wide and fortified
 /// forms. A range that touches a block must lie within that block, which must be live. Source and

@@ -21,8 +21,6 @@
 
 namespace alloctap {
 
-// A page allocator whose allocations are separated by guard pages.
-
 static_assert(os::PageReserve<os::ReservedPages>);
 
 /// Allocates runs: contiguous inaccessible pages, each run followed by two guard pages. Reuses the
@@ -62,7 +60,6 @@ class GuardedPool {
   GuardedPool(const GuardedPool&) = delete;
   GuardedPool& operator=(const GuardedPool&) = delete;
 
-  /// Returns whether `address` lies in the pool.
   [[nodiscard]] bool contains(const void* address) const noexcept {
     const std::size_t bytes = bytes_.load(std::memory_order_acquire);
     return address_of(address) - begin_.load(std::memory_order_relaxed) < bytes;
@@ -190,8 +187,6 @@ class GuardedPool {
   std::array<Queue, kClasses> free_{};
 };
 
-// Limits the rate at which sampled blocks get guard pages.
-
 /// Limits how many sampled blocks get guard pages to the rate of a program with 500,000 allocations
 /// per second. Programs that allocate faster get no more guard pages, so that the cost of guard
 /// pages is bounded. Unused budget accumulates for 250 ms, or for 64 blocks if that takes longer. A
@@ -245,11 +240,9 @@ class GuardBudget {
   std::atomic<std::uint64_t> refused_{0};
 };
 
-// Chooses the allocations that get a guard page.
-
-/// A per-thread countdown to the next sampled block, as in GWP-ASan. The distance between samples
-/// is random, up to twice the mean. Periodic allocation patterns therefore do not hide blocks. Runs
-/// inside malloc. An unsampled block costs one subtraction.
+/// Chooses the blocks that get a guard page, by a per-thread countdown as in GWP-ASan. The distance
+/// between samples is random, up to twice the mean. Periodic allocation patterns therefore do not
+/// hide blocks. Runs inside malloc. An unsampled block costs one subtraction.
 class GuardSampler {
  public:
   /// Fast path: counts the calling thread's next block. Returns true if no check applies to the
@@ -300,8 +293,6 @@ class GuardSampler {
   static constexpr std::uint32_t kMaxCount = std::uint32_t{1} << 30;
   static inline constinit std::atomic<std::uint64_t> state_{0x243F6A8885A308D3};
 };
-
-// Blocks placed beside guard pages.
 
 /// Places blocks in the pages of a `GuardedPool` and maps addresses to blocks. The records of the
 /// blocks are in a `BlockPool`. Thread-safe; runs inside malloc. `contains`, `at` and `nearest` may

@@ -17,8 +17,6 @@
 
 namespace alloctap {
 
-// Fill patterns, and the search for bytes that differ from them.
-
 /// Fill values. They equal those of Android's malloc_debug.
 inline constexpr std::uint8_t kFrontGuardByte = 0xAA;
 inline constexpr std::uint8_t kRearGuardByte = 0xBB;
@@ -29,7 +27,6 @@ inline constexpr std::uint8_t kFreedByte = 0xEF;
 struct ChangedBytes {
   static constexpr std::size_t kMaxShown = 16;
 
-  /// Number of changed bytes.
   std::size_t count = 0;
   /// Offsets of the first and the last changed byte from the program's pointer.
   std::int64_t first = 0;
@@ -72,8 +69,6 @@ struct ChangedBytes {
   }
   return changes;
 }
-
-// A detected misuse of a block.
 
 enum class MisuseKind : std::uint8_t {
   /// The block was freed before.
@@ -192,8 +187,6 @@ struct Misuse {
   return name_of(misuse.kind);
 }
 
-// A set of fault kinds.
-
 /// A bit set of `MisuseKind` values.
 class MisuseKinds {
  public:
@@ -224,8 +217,6 @@ class MisuseKinds {
 
   std::uint32_t bits_ = 0;
 };
-
-// The stacks that belong to a fault.
 
 /// Calls `visit(StackId)` for the stack of the detecting call. Then visits the stacks of the
 /// block's allocation and free, if they are known.

@@ -1,4 +1,4 @@
-/// A log of distinct faults with their counts, and the new faults of one call.
+/// A log of distinct faults, the new faults of one call, and names of fault kinds and calls.
 #pragma once
 
 #include <array>
@@ -16,8 +16,6 @@
 #include "alloctap/runtime/futex_lock.hpp"
 
 namespace alloctap {
-
-// A log of distinct faults with their counts.
 
 /// A fault and its count. Faults are equal if kind and stacks (detection, allocation, free) are
 /// equal.
@@ -79,9 +77,8 @@ class MisuseLog {
   std::uint64_t left_out_ = 0;
 };
 
-// The new faults that one call found.
-
-/// Up to `kMaxKept` faults, which the `MisuseLog` owns. Drops the rest, which only sweeps find.
+/// The new faults that one call found: up to `kMaxKept`, which the `MisuseLog` owns. Drops the
+/// rest, which only sweeps find.
 class FoundMisuses {
  public:
   static constexpr std::size_t kMaxKept = 8;
@@ -99,10 +96,6 @@ class FoundMisuses {
   std::array<const Misuse*, kMaxKept> misuses_{};
   std::size_t size_ = 0;
 };
-
-// Names of fault kinds and of allocation calls in reports, files and options.
-
-// Names of fault kinds in files and options.
 
 /// Returns the name of `kind` in recordings, suppressions and options, in lower case with '_'.
 [[nodiscard]] constexpr std::string_view key_of(MisuseKind kind) noexcept {
@@ -148,8 +141,7 @@ class FoundMisuses {
   return std::nullopt;
 }
 
-// Names of allocation and deallocation calls in reports.
-
+/// `name_of` returns the name of a call in reports.
 [[nodiscard]] constexpr std::string_view name_of(AllocationKind kind) noexcept {
   switch (kind) {
     case AllocationKind::kMalloc:

@@ -13,10 +13,8 @@
 
 namespace alloctap {
 
-// A FIFO queue of freed blocks.
-
-/// A ring buffer of block numbers with a fixed capacity. Not thread-safe; runs inside malloc.
-/// Constant-initialized, never destroyed.
+/// A FIFO of freed blocks: a ring buffer of block numbers with a fixed capacity. Not thread-safe;
+/// runs inside malloc. Constant-initialized, never destroyed.
 class FreedBlocks {
  public:
   using Number = BlockPool::Number;

@@ -15,8 +15,6 @@
 
 namespace alloctap {
 
-// Checks chosen at program start.
-
 /// A policy with all checks, some of which `select` enables at run time. Call `select` before the
 /// hook's first call, or in `Config::on_first_call`. `select` is not thread-safe. Blocks allocated
 /// before `select` are not checked. Guard pages require `HookCapabilities::uses_guard_pages`.
@@ -36,11 +34,9 @@ class SelectableChecks {
 
 static_assert(CheckPolicy<SelectableChecks<>>);
 
-// Parses the text of ALLOCTAP_OPTIONS.
-
-/// Parses options such as "guard=64 free_track verify_kinds". Each option is a name from
-/// `kCheckOptions`, with `=NUMBER` if it takes a number. Spaces or commas separate options; '=' may
-/// have spaces around. Control plane.
+/// Parses the text of ALLOCTAP_OPTIONS, such as "guard=64 free_track verify_kinds". Each option is
+/// a name from `kCheckOptions`, with `=NUMBER` if it takes a number. Spaces or commas separate
+/// options; '=' may have spaces around. Control plane.
 class CheckOptionParser {
  public:
   explicit CheckOptionParser(std::string_view text) noexcept : left_(text) {}
@@ -92,8 +88,6 @@ class CheckOptionParser {
   return CheckOptionParser(text).parse();
 }
 
-// Checks selected by the environment variable ALLOCTAP_OPTIONS.
-
 /// `SelectableChecks` selected by the value that ALLOCTAP_OPTIONS had at process start, such as
 /// "level10" or "guard=64 free_track" (`parse_check_options`). If the variable is empty or has an
 /// error, nothing is checked; `Tracker::start` reports errors.
@@ -107,8 +101,7 @@ class EnvironmentChecks {
 
   static const CheckSettings& settings() noexcept { return Selected::settings(); }
 
-  /// Applies ALLOCTAP_OPTIONS once. Runs in the first call of the hook if the hook supports that,
-  /// otherwise before the hook is installed. Not thread-safe; may allocate.
+  /// Applies ALLOCTAP_OPTIONS once (`CheckFeatures::read_environment`).
   static void read_environment() {
     if (was_read_) return;
     was_read_ = true;

@@ -1,5 +1,4 @@
-/// Android's native heap dump, version 1.2 (bionic, libc/malloc_debug/PointerData.cpp), the input
-/// of native_heapdump_viewer.py.
+/// Android's native heap dump, version 1.2, the input of native_heapdump_viewer.py.
 #pragma once
 
 #include "alloctap/dump/dumps.hpp"

@@ -13,9 +13,6 @@
 
 namespace alloctap {
 
-// The input of dump policies: a snapshot, its modules, the program and the backend.
-
-/// The tracked program.
 struct ProgramInfo {
   std::int32_t pid = 0;
   std::string_view executable;
@@ -53,7 +50,7 @@ struct ReportFeatures {
   bool pools = true;
 };
 
-/// A view of the tracker's data, valid only during a dump.
+/// The input of dump policies: a view of the tracker's data, valid only during a dump.
 struct Report {
   static constexpr ReportFeatures features{};
 
@@ -71,12 +68,10 @@ struct ReportWith : Report {
   static constexpr ReportFeatures features = kFeatures;
 };
 
-// The contract of dump policies, each of which writes one report format.
-
-/// A value type with options as plain members. `write` runs on the control plane, reads only the
-/// report, and allocates nothing from the program's heap. The `DumpWriter` handles output errors.
-/// If the report's type is a template parameter, `write` may omit parts that the type's `features`
-/// exclude.
+/// A value type that writes one report format, with options as plain members. `write` runs on the
+/// control plane, reads only the report, and allocates nothing from the program's heap. The
+/// `DumpWriter` handles output errors. If the report's type is a template parameter, `write` may
+/// omit parts that the type's `features` exclude.
 template <class D>
 concept DumpPolicy = requires(const D& dump, const Report& report, DumpWriter& writer) {
   { dump.write(report, writer) } -> std::same_as<void>;

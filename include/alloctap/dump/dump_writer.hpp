@@ -17,8 +17,6 @@
 
 namespace alloctap {
 
-// Buffered formatter between a dump policy and an output.
-
 /// Output stream with a buffer of 64 KiB in arena memory. After an error, discards further output;
 /// `finish` returns the first error. Not thread-safe.
 class DumpWriter {
@@ -104,8 +102,6 @@ class DumpWriter {
   Status status_;
 };
 
-// UTF-8 validation and repair for strings in JSON.
-
 /// Returns the length of the well-formed UTF-8 sequence at the start of `text`, or 0 if malformed
 /// (Unicode 15, table 3-7). Precondition: `text` is not empty.
 [[nodiscard]] constexpr std::size_t utf8_length(std::string_view text) noexcept {
@@ -142,8 +138,6 @@ class DumpWriter {
   }
   return written;
 }
-
-// Escaped text of the program, for reports that people read in a terminal.
 
 /// Text from the program or a recording, such as a name. Written on one line of valid UTF-8, so
 /// that the text cannot forge lines of a report or control a terminal.
@@ -196,20 +190,16 @@ inline DumpWriter& operator<<(DumpWriter& out, PrintableText printable) {
   return out;
 }
 
-// Word wrap for long lines of a text report.
-
-/// Writer of words with a space between them. A word that would end beyond `kWidth` begins a new
-/// line, indented to the first word. A word longer than a line has a line of its own. Escapes
-/// characters that are not printable. Control plane.
+/// Writer of words with a space between them. A word that would end beyond `kWidth` characters
+/// begins a new line, indented to the first word. A word longer than a line has a line of its own.
+/// Escapes characters that are not printable. Control plane.
 class WrappedText {
  public:
-  /// The width of a line in characters.
   static constexpr std::size_t kWidth = 100;
 
   /// `indent` is the number of characters that the line already has.
   WrappedText(DumpWriter& out, std::size_t indent) noexcept : out_(out), indent_(indent) {}
 
-  /// Writes each word of `text`.
   void write(std::string_view text) {
     while (!text.empty()) {
       const std::size_t end = std::min(text.find(' '), text.size());

@@ -1,5 +1,7 @@
-/// Report formats and their options. Each format is implemented in a header of its own (such as
-/// text_dump.hpp), which only the file that implements the tracker includes.
+/// Report formats and their options.
+///
+/// Each format is implemented in a header of its own (such as text_dump.hpp), which only the file
+/// that implements the tracker includes.
 #pragma once
 
 #include <cstddef>
@@ -91,7 +93,7 @@ struct HtmlDump {
 
 /// Binary recording. alloctap-convert can turn a recording into any other dump, on any machine.
 /// Keeps stack ids: they distinguish equal addresses in an unloaded and in a later module.
-/// record_format.hpp describes the encoding. A function that writes a table defines its columns.
+/// recording/record_format.hpp has the encoding. Functions that write tables define the columns.
 struct RecordDump {
   void write(const Report& report, DumpWriter& out) const;
 };
@@ -197,7 +199,8 @@ struct ChromeTraceDump {
 /// path, the address in that file and the function. The file is then twenty times larger. The
 /// offset into the function is unknown and written as 0. An unknown stack has the frame 0, because
 /// the viewer skips records without frames. The map has one line for each loaded module, as if its
-/// layouts in file and memory were equal. The format cannot hold data-quality statements.
+/// layouts in file and memory were equal. The format cannot hold data-quality statements. Format:
+/// bionic, libc/malloc_debug/PointerData.cpp.
 struct AndroidHeapDump {
   /// Whether to write `bt_info` lines, as bionic's option backtrace_full does. Without them, frames
   /// of unloaded modules have no names.

@@ -12,8 +12,6 @@
 
 namespace alloctap {
 
-// Escaping of JSON in an HTML script element.
-
 /// Escapes '/' and '!' after '<' in JSON, so that no string ends the script element or begins a
 /// comment in it. In JSON, only strings can contain '<' (HTML Living Standard, 4.12.1.3
 /// "Restrictions for contents of script elements"). The JSON may be split at any byte. Satisfies
@@ -44,8 +42,6 @@ class ScriptText {
 };
 
 static_assert(DumpOutput<ScriptText>);
-
-// HTML page that `HtmlDump` writes around JSON reports from the caller.
 
 inline void write_page_part(DumpWriter& out, std::span<const std::string_view> pieces) {
   for (const std::string_view piece : pieces) out << piece;

@@ -12,8 +12,6 @@
 
 namespace alloctap {
 
-// Human-readable numbers: thousands separators, binary units, durations, percentages.
-
 /// String in a buffer of 40 characters. Longer text is cut.
 class ShortText {
  public:
@@ -123,9 +121,8 @@ class ShortText {
   return text;
 }
 
-// An enabled misuse check as text, in the syntax that `parse_check_options` reads.
-
-/// Returns "name=value", or "name" if `value` is 0, followed by `end`. Example: "rear_guard=32".
+/// Returns a check in the syntax of `parse_check_options`, followed by `end`: "name=value", such as
+/// "rear_guard=32", or "name" if `value` is 0.
 [[nodiscard]] inline ShortText check_text(std::string_view name, std::uint64_t value,
                                           std::string_view end = {}) noexcept {
   ShortText text;

@@ -20,8 +20,6 @@
 
 namespace alloctap {
 
-// Tags, and the tag and thread that own each stack, in schema alloctap.heap/1.
-
 /// Writes `sums`, the result of `by_tag`, as an array.
 inline void write_tags(JsonBuilder& json, const ArenaArray<TagSummary>& sums,
                        const OwnerLabels& labels) {
@@ -49,8 +47,6 @@ inline void write_owner(JsonBuilder& json, const OwnerLabels& labels, StackId st
   json.key("thread");
   json.value_or_null(labels.thread_index(stack));
 }
-
-// Threads in schema alloctap.heap/1.
 
 /// Writes `threads` as an array.
 inline void write_threads(JsonBuilder& json, const ArenaArray<ThreadSummary>& threads) {
@@ -80,9 +76,8 @@ inline void write_threads(JsonBuilder& json, const ArenaArray<ThreadSummary>& th
   json.end_array();
 }
 
-// The ownership matrix (blocks by allocating and freeing thread) in schema alloctap.heap/1.
-
-/// Writes the matrix as an array, or null if it was not requested or is unknown.
+/// Writes the blocks by allocating and freeing thread as an array, or null if the matrix was not
+/// requested or is unknown.
 inline void write_ownership(JsonBuilder& json, const Snapshot& snapshot, DumpWriter& out) {
   if (!tells_ownership(snapshot)) return json.null();
   const Result<OwnershipMatrix> matrix = ownership_matrix(snapshot);
@@ -102,8 +97,6 @@ inline void write_ownership(JsonBuilder& json, const Snapshot& snapshot, DumpWri
   }
   json.end_array();
 }
-
-// Pools in schema alloctap.heap/1.
 
 /// Writes the value of "pools", or null if the tracker does not observe pools.
 /// `write_stack(StackId)` writes the members that identify a stack.
@@ -148,8 +141,6 @@ void write_pools(JsonBuilder& json, const PoolsSummary& pools, WriteStack&& writ
   json.end_array();
   json.end_object();
 }
-
-// Game frames and budgets in schema alloctap.heap/1.
 
 /// Writer of a `FrameHistory` as a JSON object. `write_frames(StackId)` writes a stack's member
 /// "frames". All arguments must outlive this object.

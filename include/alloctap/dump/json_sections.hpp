@@ -23,8 +23,6 @@
 
 namespace alloctap {
 
-// Summaries of a snapshot in JSON.
-
 inline void write_field(JsonBuilder& json, const std::optional<std::uint64_t>& number) {
   json.value_or_null(number);
 }
@@ -59,8 +57,6 @@ void write_object(JsonBuilder& json, const char* name, const Summary& summary) {
   write_fields(json, summary);
   json.end_object();
 }
-
-// The opening members of a report of schema alloctap.heap/1.
 
 /// Writer of the members from `program` to `totals`: program, backend, data quality, sampling,
 /// sums. The report and the builder must outlive this object.
@@ -125,8 +121,6 @@ class JsonOpening {
   JsonBuilder& json_;
 };
 
-// Size classes, timeline, markers and peak in schema alloctap.heap/1.
-
 /// Writes the size classes that have live blocks as an array.
 inline void write_sizes(JsonBuilder& json, const SizeHistogram& sizes) {
   json.begin_array();
@@ -184,8 +178,6 @@ void write_peak(JsonBuilder& json, const Peak& peak, WriteFrames&& write_frames)
   json.end_object();
 }
 
-// Suppression rules in schema alloctap.heap/1.
-
 /// Writes `rule` as members of the open object.
 inline void write_members(JsonBuilder& json, const SuppressionRule& rule) {
   json.text("subject", rule.subject);
@@ -195,8 +187,6 @@ inline void write_members(JsonBuilder& json, const SuppressionRule& rule) {
   json.text("source", rule.source);
   json.number("line", rule.line);
 }
-
-// Leaks in schema alloctap.heap/1.
 
 /// Writes `sum` as members of the open object.
 inline void write_members(JsonBuilder& json, const LiveSum& sum) {
@@ -241,8 +231,6 @@ inline void write_leaks(JsonBuilder& json, const Suppressions& suppressions,
   json.end_array();
   json.end_object();
 }
-
-// Memory misuse in schema alloctap.heap/1.
 
 /// Writes the enabled checks as an array of strings in the syntax of `parse_check_options`.
 inline void write_checks(JsonBuilder& json, const CheckSettings& checks) {

@@ -1,4 +1,4 @@
-/// Symbolized frames of a report's stacks, labels of their owners, and named copies of stacks.
+/// Symbolized frames of stacks, copies of them that outlive the report, owner labels, build-ids.
 #pragma once
 
 #include <algorithm>
@@ -25,19 +25,15 @@
 
 namespace alloctap {
 
-// The stacks that misuses in a snapshot refer to.
-
 /// Calls `visit(StackId)` for each stack that a misuse of `snapshot` refers to.
 template <class Visit>
 void for_each_misuse_stack(const Snapshot& snapshot, Visit&& visit) {
   for (const CountedMisuse& counted : snapshot.misuses) for_each_stack(counted.first, visit);
 }
 
-// The distinct frames of a snapshot's stacks, numbered and symbolized.
-
-/// The distinct frames of a report's stacks, by ascending address. Frames of unloaded modules come
-/// last, grouped by module, because several unloaded modules may have used one address range. Uses
-/// arena memory. The report must outlive this object.
+/// The distinct frames of a report's stacks, symbolized and numbered by ascending address. Frames
+/// of unloaded modules come last, grouped by module, because several unloaded modules may have used
+/// one address range. Uses arena memory. The report must outlive this object.
 class FrameList {
  public:
   /// Collects the frames of all stacks of the report.
@@ -51,7 +47,6 @@ class FrameList {
     finish();
   }
 
-  /// Collects the frames of `stacks`.
   FrameList(const Report& report, std::span<const StackId> stacks) noexcept : report_(report) {
     for (const StackId stack : stacks) add(stack);
     finish();
@@ -68,7 +63,6 @@ class FrameList {
 
   [[nodiscard]] std::size_t size() const noexcept { return frames_.size(); }
 
-  /// Returns the return address of frame number `index`.
   [[nodiscard]] std::uintptr_t return_address(std::size_t index) const noexcept {
     return frames_[index].address;
   }
@@ -142,8 +136,6 @@ class FrameList {
   std::size_t next_cleaning_ = kFirstCleaning;
   bool complete_ = true;
 };
-
-// Symbolized stack frames that remain valid when the report has ended.
 
 /// A function on a stack, and the source line and address of its pending call.
 struct NamedFrame {
@@ -247,8 +239,6 @@ class NamedStacks {
   TextSet texts_;
 };
 
-// Labels of the tags and threads that own stacks.
-
 /// Returns "worker (4712)" for a thread, or "4712" if it has no name, for example after its end.
 [[nodiscard]] inline ShortText thread_label(const ThreadSummary& thread) noexcept {
   ShortText label;
@@ -323,8 +313,6 @@ class OwnerLabels {
   ArenaArray<Thread> threads_;
   bool complete_;
 };
-
-// A module's build-id as hexadecimal text.
 
 /// A build-id as hexadecimal digits, as `readelf -n` shows it. Empty if the module has no id.
 class BuildIdText {

@@ -1,5 +1,4 @@
-/// Destinations of dumps: a file descriptor, a file, memory, a callback, or a type that the program
-/// defines.
+/// Destinations of dumps: a file descriptor, a file, memory, a callback, or the program's own type.
 #pragma once
 
 #include <concepts>

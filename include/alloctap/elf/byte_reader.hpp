@@ -1,4 +1,4 @@
-/// A bounds-checked reader of binary data.
+/// A bounds-checked reader of binary data, and the registers and words that an unwind step reads.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,6 @@ class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) noexcept : rest_(bytes) {}
 
-  /// Returns a reader in the failed state.
   [[nodiscard]] static ByteReader failed() noexcept {
     ByteReader reader({});
     reader.fail();
@@ -105,10 +104,6 @@ class ByteReader {
   bool ok_ = true;
 };
 
-// The known registers and the readable stack words of a frame, as input of an unwind step.
-
-// The concept of a stack reader for unwind table interpreters, and a type-erased reference to one.
-
 /// A callable that reads the word at an address, aligned or not. Returns false if the word is not
 /// readable, or if the reader finds that the word is not in the stack.
 template <class Reader>
@@ -145,9 +140,7 @@ class WordReaderRef {
   Read read_;
 };
 
-// The known registers of one frame during an unwind.
-
-/// Register values by DWARF number, each known or unknown. Untracked numbers are never known.
+/// A frame's register values by DWARF number, each known or not. Untracked numbers are never known.
 class RegisterFile {
  public:
   static constexpr std::size_t kCount = arch::DwarfRegisters::kCount;

@@ -1,5 +1,4 @@
-/// A row of the unwind table: the rules that recover the caller's registers at one address (DWARF
-/// 5, 6.4.1).
+/// A row of the unwind table: rules that recover the caller's registers (DWARF 5, 6.4.1).
 #pragma once
 
 #include <array>

@@ -14,9 +14,6 @@
 
 namespace alloctap::elf {
 
-// Call frame instructions and their encodings (DWARF 5, 6.4.2 and 7.24; GNU and AArch64 extensions
-// as in binutils' dwarf2.def).
-
 /// A decoded instruction. Opcodes that differ only in width or sign of operands have one `Action`.
 struct CallFrameOperation {
   enum class Action : std::uint8_t {
@@ -74,7 +71,8 @@ struct CallFrameFormat {
   RegisterRule::Kind rule_kind = RegisterRule::Kind::kUnspecified;
 };
 
-/// The format of each opcode, except for the three opcodes with an embedded operand.
+/// The format of each opcode, except for the three opcodes with an embedded operand (DWARF 5, 6.4.2
+/// and 7.24; GNU and AArch64 extensions as in binutils' dwarf2.def).
 inline constexpr auto kCallFrameFormats = [] {
   using Action = CallFrameOperation::Action;
   using Rule = RegisterRule::Kind;
@@ -114,8 +112,6 @@ inline constexpr auto kCallFrameFormats = [] {
   formats[0x2F] = rule(Rule::kAtCfaPlus, kFactoredNegated);  // GNU_negative_offset_extended
   return formats;
 }();
-
-// A decoder of DWARF call frame instructions.
 
 /// A decoder of the call frame instructions in a byte sequence. Runs inside malloc.
 class CallFrameDecoder {
@@ -234,8 +230,6 @@ class CallFrameDecoder {
   ByteReader reader_;
   const CommonInformation* common_;
 };
-
-// An interpreter of call frame instructions, which computes the rows of one function's FDE.
 
 /// An iterator over the rows of one FDE, by ascending address. An object takes about 4 KB.
 /// Allocates nothing, reads only the FDE's and CIE's instructions, and stops after

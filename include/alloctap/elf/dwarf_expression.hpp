@@ -12,9 +12,8 @@
 
 namespace alloctap::elf {
 
-// The DWARF expression operations allowed in call frame information. Operations with frame base,
-// calls, types or thread-local storage are not allowed (DWARF 5, 2.5.1, 6.4.2 and 7.7.1).
-
+/// The operations allowed in call frame rules, which exclude those with frame base, calls, types or
+/// thread-local storage (DWARF 5, 2.5.1, 6.4.2 and 7.7.1).
 enum class DwarfOperation : std::uint8_t {
   kAddress = 0x03,
   kDereference = 0x06,
@@ -66,8 +65,6 @@ enum class DwarfOperation : std::uint8_t {
   kDereferenceSize = 0x94,
   kNop = 0x96,
 };
-
-// The operand stack and the arithmetic of DWARF expressions (DWARF 5, 2.5.1).
 
 /// A fixed-size stack of words with a sticky error on overflow and underflow. Runs inside malloc.
 class DwarfStack {
@@ -186,11 +183,9 @@ inline std::optional<std::uintptr_t> compute(DwarfOperation operation, std::uint
   }
 }
 
-// An evaluator of DWARF expressions in call frame rules (DWARF 5, 2.5.1). glibc has expressions
-// for signal frames, linkers for PLTs.
-
-/// An evaluator of one expression, used once. Loops end because it stops after `kMaxSteps`
-/// operations. A branch out of the expression is an error. Runs inside malloc if `read_word` does.
+/// An evaluator of one expression, used once. glibc has expressions for signal frames, linkers for
+/// PLTs. Loops end because it stops after `kMaxSteps` operations. A branch out of the expression is
+/// an error. Runs inside malloc if `read_word` does.
 class DwarfExpression {
  public:
   static constexpr std::size_t kMaxSteps = 1024;

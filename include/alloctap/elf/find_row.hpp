@@ -1,4 +1,4 @@
-/// Finds a module's unwind tables and the unwind table row at a code address, also of signals.
+/// Finds a module's unwind tables, and the row at a code address, also in signal trampolines.
 #pragma once
 
 #include <elf.h>
@@ -24,8 +24,6 @@
 
 namespace alloctap::elf {
 
-// Finds the unwind table row at a code address.
-
 /// Scratch memory of `find_row`. It takes about 4 KB, as much as some fibers' stacks, so callers
 /// inside malloc must not allocate it on the stack.
 struct RowSearch {
@@ -50,8 +48,6 @@ inline UnwindStatus find_row(const UnwindTables& tables, std::uintptr_t pc, Call
   // The rows of an FDE cover all its code, so no row is missing unless an error occurred.
   return interpreter.status();
 }
-
-// Finds the unwind tables of the module that contains a code address.
 
 /// Finds the unwind tables of the module mapped at `start` in its program headers. Reads only
 /// `file`, the start of the module's file, aligned to 8. The result's bounds are those of the
@@ -97,8 +93,6 @@ inline std::optional<UnwindTables> find_unwind_tables(std::uintptr_t pc) noexcep
   return UnwindTables{module.unwind_tables, module.start, module.end};
 }
 
-// Synthesizes the unwind table row of signal trampolines without unwind tables.
-
 /// Returns whether `address` may be in a signal trampoline. Returns false only if `address` is
 /// outside all modules (JIT code) and a vDSO exists. This saves `find_signal_row` a copy of JIT
 /// code.
@@ -124,7 +118,7 @@ inline CallFrameRow signal_row(std::uintptr_t code) noexcept {
   return row;
 }
 
-/// Recognizes the trampoline by its instructions, which begin at `address` rounded up to an
+/// Recognizes a signal trampoline by its instructions, which begin at `address` rounded up to an
 /// instruction. So return addresses minus 1 work, too. Writes the row to `row` and returns true if
 /// the instructions are a trampoline's. Compares a copy of the code, so any address is safe. Makes
 /// system calls; may change errno. Runs inside malloc.
@@ -143,8 +137,6 @@ inline bool find_signal_row(std::uintptr_t address, CallFrameRow& row) noexcept 
   row = signal_row(code);
   return true;
 }
-
-// Finds the unwind table row at a code address, from .eh_frame or a signal trampoline.
 
 /// Writes the row at `address` to `row`; returns false if not found. Interprets the table on each
 /// call. See `find_unwind_tables`, `find_row` and `find_signal_row` for preconditions and

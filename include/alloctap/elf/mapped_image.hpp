@@ -12,8 +12,6 @@
 
 namespace alloctap::elf {
 
-// A parser of the ELF headers of a mapped module.
-
 /// A module's location in memory. A virtual address in the file plus `bias` is an address in the
 /// process.
 struct MappedImage {
@@ -43,8 +41,6 @@ std::span<const ElfW(Phdr)> find_segments(std::span<const std::byte> file) noexc
 /// inside malloc.
 std::optional<MappedImage> read_mapped_image(std::span<const std::byte> file,
                                              std::uintptr_t start) noexcept;
-
-// A bounds checker for a loaded module's memory.
 
 /// The PT_LOAD segments of one module, which validate addresses before they are read. The caller
 /// ensures that the segments are mapped. Does not own `segments`. Runs inside malloc.

@@ -15,8 +15,6 @@
 
 namespace alloctap::elf {
 
-// Checks whether an address is in a module's code.
-
 /// Returns whether `address` is in an executable segment of a module. Makes no system call if the
 /// loader has a table of modules (glibc 2.35 and newer). Runs inside malloc. May change errno.
 [[nodiscard]] inline bool is_module_code(std::uintptr_t address) noexcept {
@@ -29,13 +27,9 @@ namespace alloctap::elf {
   return image && LoadedMemory(image->bias, find_segments(file)).holds(address, 1, PF_X);
 }
 
-// Detects modules whose code requires landing pads for indirect branches (AArch64 BTI).
-//
-// The loader maps a module's code pages with BTI if the module's property note declares it (ELF
-// for the Arm 64-bit Architecture, "Program Property"; Linux ABI gABI extensions,
-// ".note.gnu.property").
-
-/// Returns whether `notes`, a PT_GNU_PROPERTY segment, declare BTI. Reads only inside `notes`.
+/// Returns whether `notes`, a PT_GNU_PROPERTY segment, declare BTI (ELF for the Arm 64-bit
+/// Architecture, "Program Property"; Linux ABI gABI extensions, ".note.gnu.property"). Reads only
+/// inside `notes`.
 inline bool promises_landing_pads(std::span<const std::byte> notes) noexcept {
   constexpr std::uint32_t kFeatures = 0xC0000000;
   constexpr std::uint32_t kLandingPads = 1;
@@ -55,8 +49,9 @@ inline bool promises_landing_pads(std::span<const std::byte> notes) noexcept {
   return false;
 }
 
-/// Returns whether the module that contains `address` uses BTI. Returns false for pages that the
-/// program mapped itself, because no system call reports them. Takes no lock, allocates nothing.
+/// Returns whether the module that contains `address` declares BTI, with which the loader then maps
+/// its code pages. Returns false for pages that the program mapped itself, because no system call
+/// reports them. Takes no lock, allocates nothing.
 inline bool has_guarded_code([[maybe_unused]] std::uintptr_t address) noexcept {
 #if defined(__aarch64__)
   constexpr std::size_t kSmallestPage = 4096;

@@ -19,9 +19,7 @@
 
 namespace alloctap::elf {
 
-// A decoder of Android's packed relocation tables (APS2).
-
-/// Dynamic section tags with the address and size of APS2 tables
+/// Dynamic section tags with the address and size of APS2 tables, Android's packed relocations
 /// (llvm/BinaryFormat/DynamicTags.def).
 struct AndroidTags {
   static constexpr ElfW(Sxword) kRel = 0x6000000f;
@@ -108,8 +106,6 @@ void for_each_android_relocation(std::span<const std::byte> table, std::uint64_t
                                  Visit&& visit) noexcept {
   AndroidRelocationWalk<std::remove_reference_t<Visit>>(table, most, visit).run();
 }
-
-// A parser of an ELF module's dynamic section.
 
 /// The tables that PT_DYNAMIC refers to (ELF gABI, "Dynamic Section"). A table that is not inside
 /// the module's segments is empty.
@@ -246,8 +242,6 @@ inline std::optional<DynamicSection> read_dynamic_section(const LoadedMemory& me
   section.android_rel = memory.array<std::byte>(at(entries.android_rel), entries.android_rel_bytes);
   return section;
 }
-
-// An iterator over the words of a module that the loader fills with symbol addresses.
 
 enum class SlotKind : std::uint8_t {
   /// A jump slot of the PLT, which the loader may bind at the first call.

@@ -1,4 +1,7 @@
 /// A reader of a module's unwind tables: .eh_frame_hdr, FDEs, CIEs and encoded pointers.
+///
+/// Unwind tables are untrusted data. All functions run inside malloc, allocate nothing, take no
+/// lock, and read only inside the bounds of `UnwindTables`.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +14,6 @@
 #include "alloctap/elf/byte_reader.hpp"
 
 namespace alloctap::elf {
-
-// The memory bounds of one module's unwind tables, and the result codes of look-ups.
-//
-// Unwind tables are untrusted data. The functions that read them run inside malloc, allocate
-// nothing, take no lock, and read only inside `[low, high)`.
 
 /// The result of an unwind table look-up.
 enum class UnwindStatus : std::uint8_t {
@@ -42,12 +40,9 @@ struct UnwindTables {
   }
 };
 
-// A decoder of encoded pointers in exception tables: DW_EH_PE_* (Linux Standard Base, "DWARF
-// Extensions", 10.5.1).
-
-/// The encoding byte. The low four bits are the format. The next three bits are the base that the
-/// value is relative to. The highest bit means that the result is the address of the pointer
-/// (indirect).
+/// A pointer's encoding byte, DW_EH_PE_* (Linux Standard Base, "DWARF Extensions", 10.5.1). The low
+/// four bits are the format. The next three bits are the base that the value is relative to. The
+/// highest bit means that the result is the address of the pointer (indirect).
 struct PointerEncoding {
   static constexpr std::uint8_t kAbsolute = 0x00;
   static constexpr std::uint8_t kUleb128 = 0x01;
@@ -70,7 +65,7 @@ struct PointerEncoding {
 };
 
 /// Reads the raw value of a pointer, without a base. `reader` fails if the format is invalid or the
-/// pointer is omitted. Runs inside malloc.
+/// pointer is omitted.
 inline std::uintptr_t read_pointer_value(ByteReader& reader, std::uint8_t encoding) noexcept {
   const auto widened = [](std::int64_t value) { return static_cast<std::uintptr_t>(value); };
   switch (encoding == PointerEncoding::kOmit ? encoding : encoding & PointerEncoding::kFormat) {
@@ -101,7 +96,7 @@ inline std::uintptr_t read_pointer_value(ByteReader& reader, std::uint8_t encodi
 /// Reads a pointer and adds its base. A raw value of 0 stays 0, as in GCC's unwinder. Data-relative
 /// pointers need a nonzero `data_base`. `reader` fails as in `read_pointer_value`, and for
 /// encodings that unwind tables never use on the supported systems: indirect, text-relative,
-/// function-relative or aligned. Runs inside malloc.
+/// function-relative or aligned.
 inline std::uintptr_t read_encoded_pointer(ByteReader& reader, std::uint8_t encoding,
                                            std::uintptr_t data_base) noexcept {
   const std::uintptr_t position = reader.address();
@@ -114,9 +109,6 @@ inline std::uintptr_t read_encoded_pointer(ByteReader& reader, std::uint8_t enco
   if (base == PointerEncoding::kPcRelative) return value + position;
   return base == PointerEncoding::kDataRelative ? value + data_base : value;
 }
-
-// A decoder of CIEs, the data that several FDEs of one object file share (DWARF 5, 6.4.1; Linux
-// Standard Base, "DWARF Extensions", 10.6.1.1).
 
 /// An entry of .eh_frame whose contents are not decoded.
 struct FrameEntry {
@@ -138,7 +130,6 @@ struct FrameEntry {
   std::uintptr_t next = 0;
 };
 
-/// Reads the entry at `address`. Runs inside malloc.
 inline FrameEntry read_frame_entry(const UnwindTables& tables, std::uintptr_t address) noexcept {
   constexpr std::uint32_t kLongLength = 0xFFFFFFFF;
   ByteReader reader = tables.reader_at(address);
@@ -162,6 +153,8 @@ inline FrameEntry read_frame_entry(const UnwindTables& tables, std::uintptr_t ad
   return entry;
 }
 
+/// A CIE: data that FDEs of one object file share (DWARF 5, 6.4.1; Linux Standard Base, "DWARF
+/// Extensions", 10.6.1.1).
 struct CommonInformation {
   /// The initial instructions, which compute the row at the start of each function.
   std::span<const std::byte> instructions;
@@ -225,8 +218,7 @@ inline bool read_alignments(ByteReader& reader, std::uint8_t version,
 }
 
 /// Decodes the CIE at `address`. Returns nullopt if the entry is no CIE, or is malformed or
-/// unsupported. Versions 1, 3 and 4 and augmentations with a size are supported. Runs inside
-/// malloc.
+/// unsupported. Versions 1, 3 and 4 and augmentations with a size are supported.
 inline std::optional<CommonInformation> read_common_information(const UnwindTables& tables,
                                                                 std::uintptr_t address) noexcept {
   constexpr std::size_t kMaxLetters = 15;
@@ -252,8 +244,7 @@ inline std::optional<CommonInformation> read_common_information(const UnwindTabl
   return information;
 }
 
-// A decoder of FDEs, which describe how one function is unwound, with their CIEs (DWARF 5, 6.4.1).
-
+/// An FDE, which describes how one function is unwound, with its CIE (DWARF 5, 6.4.1).
 struct FrameDescription {
   /// The code `[begin, end)`, as addresses in this process.
   std::uintptr_t begin = 0;
@@ -265,8 +256,7 @@ struct FrameDescription {
   [[nodiscard]] bool covers(std::uintptr_t pc) const noexcept { return pc >= begin && pc < end; }
 };
 
-/// Decodes `entry`. Returns nullopt if it is no FDE, or the FDE or its CIE is malformed. Runs
-/// inside malloc.
+/// Decodes `entry`. Returns nullopt if it is no FDE, or the FDE or its CIE is malformed.
 inline std::optional<FrameDescription> decode_frame_description(const UnwindTables& tables,
                                                                 FrameEntry entry) noexcept {
   if (entry.kind != FrameEntry::Kind::kDescription) return std::nullopt;
@@ -291,10 +281,7 @@ inline std::optional<FrameDescription> read_frame_description(const UnwindTables
   return decode_frame_description(tables, read_frame_entry(tables, address));
 }
 
-// Finds a function's FDE in .eh_frame by binary search of .eh_frame_hdr (Linux Standard Base,
-// "DWARF Extensions", 10.6.2).
-
-/// The contents of .eh_frame_hdr.
+/// The contents of .eh_frame_hdr (Linux Standard Base, "DWARF Extensions", 10.6.2).
 struct EhFrameHeader {
   /// A row of the table. Its members are relative to the header's address.
   struct Row {
@@ -309,7 +296,7 @@ struct EhFrameHeader {
   std::span<const std::byte> table;
 };
 
-/// Parses the header. Returns nullopt if it is malformed. Runs inside malloc.
+/// Parses the header. Returns nullopt if it is malformed.
 inline std::optional<EhFrameHeader> read_eh_frame_header(const UnwindTables& tables) noexcept {
   constexpr std::uint8_t kVersion = 1;
   ByteReader reader = tables.reader_at(tables.header);
@@ -402,7 +389,7 @@ inline FoundDescription search_frame_description(const UnwindTables& tables,
 
 /// Finds the FDE of the code at `pc`. Takes logarithmic time, or time linear in .eh_frame if the
 /// module has no table in the common encoding. For a return address, pass the address before it,
-/// because the call may be the last instruction of its function. Runs inside malloc.
+/// because the call may be the last instruction of its function.
 inline FoundDescription find_frame_description(const UnwindTables& tables,
                                                std::uintptr_t pc) noexcept {
   const auto header = read_eh_frame_header(tables);

@@ -8,8 +8,6 @@
 
 namespace alloctap {
 
-// A half-open range of addresses.
-
 /// The addresses `[start, end)`.
 struct AddressRange {
   std::uintptr_t start = 0;
@@ -22,10 +20,8 @@ struct AddressRange {
   }
 };
 
-// The tracker's code ranges whose frames are omitted from stacks.
-
-/// Code of the tracker that may call the program's code, and so appears in the program's stacks: a
-/// replacement of dlclose, which runs the program's destructors, or a whole preloaded library.
+/// Code of the tracker that may call the program's code: a replacement of dlclose, which runs the
+/// program's destructors, or a whole preloaded library. Stacks omit its frames.
 ///
 /// Lock-free; `contains` may run inside malloc. Constant-initialized, never destroyed.
 class InternalCode {

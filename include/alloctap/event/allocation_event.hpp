@@ -12,8 +12,6 @@
 
 namespace alloctap {
 
-// The families of allocation and deallocation functions, to detect mismatches.
-
 /// The function family that allocated a block. It determines which functions may free the block.
 enum class AllocationKind : std::uint8_t {
   kMalloc,
@@ -39,8 +37,6 @@ enum class DeallocationKind : std::uint8_t {
   kAlignedFree,
   kCustom,
 };
-
-// The return addresses of allocator frames that stacks skip.
 
 /// A set of return addresses inside an allocator. If an allocator calls a hook, frames of the
 /// allocator lie between the program and the hook; their number differs by function. Captured
@@ -76,8 +72,6 @@ class AllocatorFrames {
   std::array<std::uintptr_t, kMaxCount> addresses_{};
   std::size_t size_ = 0;
 };
-
-// The events that a hook backend passes to its sink: allocations, frees and mappings.
 
 /// The call site of a hooked call.
 struct CallOrigin {

@@ -12,9 +12,6 @@
 
 namespace alloctap {
 
-// The contract between a hook backend and a sink that checks blocks (red zones, quarantine, guard
-// pages).
-
 /// A block that the program requests.
 struct AllocationRequest {
   /// The requested size in bytes.
@@ -139,8 +136,6 @@ concept CheckingSink =
       { S::on_page_change(block, wanted.size, change) } noexcept -> std::same_as<void>;
       { S::end_next(gone, cursor) } noexcept -> std::same_as<void*>;
     };
-
-// A memory access of the program, and the contract of sinks that check accesses.
 
 /// A read or write of a byte range.
 struct MemoryAccess {

@@ -1,4 +1,4 @@
-/// The contracts of event sinks, and of sinks that inject allocation failures.
+/// The contracts of sinks that hook backends call: events, allocation failures, timed calls.
 #pragma once
 
 #include <array>
@@ -13,8 +13,6 @@
 
 namespace alloctap {
 
-// The contract of event sinks, to which hook backends report events.
-
 /// Mapping records removed before a system call, to be restored if the call fails. Opaque to
 /// backends, which own the object until they pass it to `cancel_unmap` or `finish_unmap`.
 struct DetachedMappings {
@@ -24,8 +22,9 @@ struct DetachedMappings {
   std::size_t length = 0;
 };
 
-/// A type with static functions, so that C entry points need no context pointer. The functions run
-/// inside malloc: they must not throw, nor use the program's allocator or its locks.
+/// A type to which hook backends report events. Its functions are static, so that C entry points
+/// need no context pointer. They run inside malloc, so they must not throw, nor use the program's
+/// allocator or its locks.
 ///
 /// `on_allocate` and `on_map` follow the real call. `on_deallocate` precedes it, because afterwards
 /// another thread may own the address. Reallocations and unmappings may fail: `begin_...` precedes
@@ -94,8 +93,6 @@ struct SinkOfTracker {
 template <class Tracker>
 using SinkOf = typename SinkOfTracker<Tracker>::Type;
 
-// The contract between a hook backend and a sink that injects allocation failures.
-
 /// An allocation that is about to be made.
 struct AskedAllocation {
   /// The requested size in bytes.
@@ -117,8 +114,6 @@ concept RefusingSink = EventSink<S> && requires(const AskedAllocation& asked) {
   { S::refuses(asked) } noexcept -> std::same_as<bool>;
   { S::end_asked() } noexcept -> std::same_as<void>;
 };
-
-// The timing of a call of the allocator, and the contract of sinks that time calls.
 
 /// The purpose of an allocator call.
 enum class AllocatorCall : std::uint8_t { kAllocate, kReallocate, kFree };

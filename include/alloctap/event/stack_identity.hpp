@@ -10,8 +10,6 @@
 
 namespace alloctap {
 
-// The owner of an allocation: a tag and a thread.
-
 /// Identifies a tag of the program, such as "Physics". 0 means no tag.
 using TagId = std::uint16_t;
 inline constexpr TagId kNoTag = 0;
@@ -34,8 +32,6 @@ struct StackOwner {
 
   friend constexpr bool operator==(const StackOwner&, const StackOwner&) noexcept = default;
 };
-
-// Hashes that identify call stacks.
 
 /// Returns an address inside the call instruction before a return address. The return address
 /// itself may belong to the next line or, after a call that never returns, to the next function.

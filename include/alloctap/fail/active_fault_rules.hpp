@@ -17,8 +17,6 @@
 
 namespace alloctap {
 
-// A fault-injection rule with counts of matches and failures.
-
 /// A fault-injection rule that counts matching and failed allocations. Callers serialize updates;
 /// any thread may read the counts. The counts are atomic, because compilers assume that malloc
 /// modifies no user data. Runs inside malloc.
@@ -56,8 +54,6 @@ class CountedRule {
   std::atomic<std::uint64_t> allocations_{0};
   std::atomic<std::uint64_t> failures_{0};
 };
-
-// The fault-injection rules in force in this process.
 
 /// A rule that applies to one thread; an element of the linked list of that thread's rules.
 struct ThreadRule {

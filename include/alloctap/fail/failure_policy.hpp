@@ -1,4 +1,4 @@
-/// The concept of fault-injection policies.
+/// The contract of fault-injection policies, and the policy without failures.
 #pragma once
 
 #include <concepts>

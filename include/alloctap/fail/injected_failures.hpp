@@ -11,8 +11,6 @@
 
 namespace alloctap {
 
-// A scope in which chosen allocations fail.
-
 /// A scope guard for fault injection: while it is alive, allocations that match its rule fail.
 /// Affects all trackers with an installed hook whose `Failures` policy is `InjectedFailures`. They
 /// need not be recording. Example:
@@ -54,8 +52,6 @@ class FailingAllocations {
 
 using failing_allocations = FailingAllocations;
 
-// The fault-injection policy behind `failing_allocations`.
-
 /// The policy that fails the allocations which `failing_allocations` scopes select. Runs inside
 /// malloc. While no scope is alive in the process, it costs one load and one branch per allocation.
 struct InjectedFailures {
@@ -73,8 +69,6 @@ struct InjectedFailures {
 };
 
 static_assert(FailurePolicy<InjectedFailures>);
-
-// The address range of a function.
 
 /// Returns the code range of `function` for `FailureRule::called_in`:
 /// `function_range(&load_level)`. The range contains neither inlined copies nor parts that the

@@ -19,8 +19,6 @@
 #include "alloctap/runtime/static_objects.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
-// Implementation of annotate.h's no-allocation scopes.
-
 namespace alloctap {
 
 /// The functions that `no_allocation_scope` and `allocations_allowed` call. Control plane.
@@ -63,10 +61,9 @@ extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_scope_functions alloctap_sc
 
 namespace alloctap {
 
-// A table of offences: allocations and frees that violated no-allocation scopes.
-
-/// Offences summed by scope and stack, in order of first occurrence; bounded. Thread-safe,
-/// fork-safe; control plane. Constant-initialized, never destroyed.
+/// Offences (allocations and frees that violated no-allocation scopes), summed by scope and stack,
+/// in order of first occurrence; bounded. Thread-safe, fork-safe; control plane.
+/// Constant-initialized, never destroyed.
 class ScopeOffences {
  public:
   static constexpr std::size_t kMaxCount = 2048;
@@ -101,8 +98,6 @@ class ScopeOffences {
 };
 
 inline constinit ScopeOffences scope_offences;
-
-// Scopes that count the allocations of their thread, and the observer that counts for them.
 
 /// Policy for the slot `Observers` of one tracker, alone or combined with others: adds each
 /// recorded event of a thread to the thread's open scopes, whichever code allocates. A reallocation
@@ -201,7 +196,6 @@ class AllocationScope {
   AllocationScope(const AllocationScope&) = delete;
   AllocationScope& operator=(const AllocationScope&) = delete;
 
-  /// Returns the counts so far.
   [[nodiscard]] AllocationSums sums() const noexcept {
     return place_.node == nullptr ? AllocationSums{} : place_.node->sums();
   }

@@ -1,4 +1,4 @@
-/// A lookup table from tags to their budgets.
+/// Limits, actions and counters of budgets, and a lookup table from tags to their budgets.
 #pragma once
 
 #include <array>

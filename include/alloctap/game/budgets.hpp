@@ -1,4 +1,4 @@
-/// Budgets: limits on a tag's live bytes, and on its allocations per game frame.
+/// `set_budget`: limits a tag's live bytes, and its allocations per game frame.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-/// An observer that finds buffers that grow by repeated reallocation, and its detection.
+/// An observer that finds buffers that grow by repeated reallocation, and its per-thread tables.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,6 @@
 
 namespace alloctap {
 
-// Detection of blocks that one thread repeatedly replaces by larger blocks.
-
 /// The cost of step-by-step growth of blocks allocated at one stack.
 struct GrowthSums {
   /// Number of blocks that grew at least twice.
@@ -30,7 +28,6 @@ struct GrowthSums {
   std::uint64_t steps = 0;
   /// Upper bound of bytes copied: sizes of all replaced blocks, except if extended in place.
   std::uint64_t bytes_copied = 0;
-  /// Size of the largest block, in bytes.
   std::uint64_t largest_bytes = 0;
 
   constexpr GrowthSums& operator+=(const GrowthSums& other) noexcept {
@@ -245,8 +242,6 @@ class GrowthChains {
   std::array<GrowthChain, kPlaces> chains_{};
   std::array<Ended, kPlaces> ended_{};
 };
-
-// An observer that finds buffers that are reallocated repeatedly as they grow.
 
 /// One suggestion: at `stack`, `reserve(sums.largest_bytes)` would have saved `sums.steps`
 /// reallocations, and copying up to `sums.bytes_copied` bytes.

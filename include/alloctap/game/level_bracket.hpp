@@ -20,8 +20,6 @@
 
 namespace alloctap {
 
-// Memory growth between two snapshots, by tag and asset.
-
 /// Number and bytes of leaked blocks.
 struct LeftMemory {
   std::int64_t blocks = 0;
@@ -108,8 +106,6 @@ class LevelLeftovers {
   LeftMemory elsewhere_;
   const StackTable* table_ = nullptr;
 };
-
-// Leak detection for a level of a game: finds what remains allocated after unloading.
 
 /// Finds the leaks of a level, or of any phase that should leave nothing allocated:
 ///

@@ -19,10 +19,8 @@
 
 namespace alloctap {
 
-// Per-stack allocation counts of one measurement.
-
-/// An open-addressing hash table, in the arena, of sums for at most `kMaxStacks` stacks. Sums of
-/// further stacks go to `kNoStackId`. Not thread-safe; may run inside malloc.
+/// An open-addressing hash table, in the arena, of the allocation sums of at most `kMaxStacks`
+/// stacks. Sums of further stacks go to `kNoStackId`. Not thread-safe; may run inside malloc.
 class StackCounts {
  public:
   static constexpr std::size_t kMaxStacks = 16'384;
@@ -34,7 +32,6 @@ class StackCounts {
 
   constexpr StackCounts() noexcept = default;
 
-  /// Adds `sums` to those of `stack`.
   void add(StackId stack, const AllocationSums& sums) noexcept {
     AllocationSums& known = find_or_add(stack).sums;
     known.allocations += sums.allocations;
@@ -99,8 +96,6 @@ class StackCounts {
   /// Sums of calls without a stack, and of stacks beyond the limit.
   Entry others_;
 };
-
-// The stack of a thread's open allocation scopes.
 
 /// Limit of a scope, and the action if allocations exceed it.
 struct AllocationLimit {

@@ -1,4 +1,4 @@
-/// Detection of slow leaks in long runs: time series of live bytes and a test for growth.
+/// Detection of slow leaks in long runs (soak tests), by series of live bytes and a growth test.
 #pragma once
 
 #include <array>
@@ -13,8 +13,6 @@
 #include "alloctap/status.hpp"
 
 namespace alloctap {
-
-// A bounded time series of the live bytes of one stack.
 
 /// Live bytes of one stack at marks, reduced to the minimum (floor) of each window of several
 /// marks. Temporary allocations within a window do not raise its floor; permanent ones do. When
@@ -55,8 +53,6 @@ class GrowthSeries {
   std::uint64_t last_ = 0;
 };
 
-// A statistical test that distinguishes memory growth from fluctuation.
-
 /// The result of a test on one series.
 struct GrowthFinding {
   /// Number of windows after whose start every floor exceeds every earlier floor.
@@ -70,8 +66,8 @@ struct GrowthFinding {
   double bytes_per_mark = 0;
 };
 
-/// A sign test (Dixon and Mood 1946) on the floors (minima) of the last three quarters of all
-/// windows.
+/// Distinguishes growth from fluctuation by a sign test (Dixon and Mood 1946) on the floors
+/// (minima) of the last three quarters of all windows.
 ///
 /// A window counts as a step only if its floor and all later floors exceed all earlier floors. So a
 /// cache that fills and is cleared has one step against many falls; noise has almost no steps. A
@@ -127,8 +123,6 @@ class GrowthTest {
 
   static double median_rise(std::span<const std::uint64_t> floors) noexcept;
 };
-
-// Detection of slow leaks in long runs (soak tests).
 
 struct SoakOptions {
   /// Number of initial marks to ignore, because memory also grows while a program loads.

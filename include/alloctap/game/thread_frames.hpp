@@ -18,8 +18,6 @@
 
 namespace alloctap {
 
-// Counters of one thread in the current game frame.
-
 /// Estimates the duration of one thread's small allocator calls from samples. A sample near the
 /// mean represents all calls of its sampling interval. A much longer sample (a wait, or a page
 /// fault) counts only as one call, because weighting it could make the allocator time exceed the
@@ -176,7 +174,6 @@ struct alignas(64) ThreadFrames {
   ThreadFrames* next = nullptr;
   /// Stack of the block that is about to be freed.
   StackId gone_stack = kNoStackId;
-  /// The call that is being timed.
   TimedCall timed{};
   /// A timed call that waits for the stack of its block, and the call's weighted duration.
   SlowCall pending{};
@@ -271,8 +268,6 @@ struct alignas(64) ThreadFrames {
   std::size_t tag_count_ = 0;
 };
 
-// Measurement of the time that a game frame spends in the allocator.
-
 /// Returns the time, in nanoseconds, that reading the clock adds to a measured duration. May run
 /// inside malloc.
 inline std::int64_t clock_cost_ns() noexcept {
@@ -318,7 +313,6 @@ struct TimedCalls {
     return false;
   }
 
-  /// Starts the timing of a call.
   void begin(AllocatorCall call, std::size_t bytes, TimedCall& timed) noexcept {
     timed = {.weight = 1, .call = call, .bytes = bytes};
     if (bytes >= kLargeCallBytes) {

@@ -1,5 +1,6 @@
-/// Table of the allocation functions of C, POSIX and C++. Every backend generates its handlers from
-/// this table (`call_wrapper.hpp`).
+/// Table of the allocation functions of C, POSIX and C++.
+///
+/// Every backend generates its handlers from this table (`CallWrapper`).
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,6 @@
 #include "alloctap/os/mapping_calls.hpp"
 
 namespace alloctap::functions {
-
-// Descriptions of the allocation functions of C, POSIX and glibc.
 
 /// Returns `count * size`. Returns SIZE_MAX, which no allocator can serve, on overflow.
 constexpr std::size_t array_bytes(std::size_t count, std::size_t size) noexcept {
@@ -133,8 +132,7 @@ struct MallocUsableSize {
   using Signature = std::size_t(void*);
 };
 
-// Descriptions of operator new and operator delete. Mangled names: Itanium C++ ABI, 5.1.
-
+// Mangled names: Itanium C++ ABI, 5.1.
 static_assert(sizeof(std::size_t) == sizeof(unsigned long), "the names below are those of LP64");
 
 /// Variants of operator new by argument list. `Kind` is the block's family, such as new or new[].
@@ -286,10 +284,6 @@ struct DeleteAlignedNothrow : AlignedNothrowDelete<DeallocationKind::kAlignedDel
 struct DeleteArrayAlignedNothrow : AlignedNothrowDelete<DeallocationKind::kAlignedDeleteArray> {
   static constexpr const char* name = "_ZdaPvSt11align_val_tRKSt9nothrow_t";
 };
-
-}  // namespace alloctap::functions
-
-namespace alloctap::functions {
 
 struct Mmap {
   static constexpr const char* name = "mmap";

@@ -72,7 +72,7 @@ class BlockSpacing {
 
   template <class Function>
   static const void* fallback() noexcept {
-    if constexpr (kIsOperator<Function>) {
+    if constexpr (kHasFallback<Function>) {
       return reinterpret_cast<const void*>(&FallbackOperator<Function, Originals>::call);
     } else {
       return nullptr;
@@ -80,7 +80,7 @@ class BlockSpacing {
   }
 
   template <class Function>
-  static constexpr bool kIsOperator =
+  static constexpr bool kHasFallback =
       requires { FallbackOperator<Function, Originals>::call; } && Function::name[0] == '_';
 
   /// Returns the start of the module that contains `code`, or 0 if no module does.

@@ -1,5 +1,4 @@
-/// Handlers that run between a hooked call and the allocator, one per `CallRole`, shared by all
-/// backends. Run inside malloc.
+/// Handlers between a hooked call and the allocator, for all backends. Run inside malloc.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +20,8 @@
 
 namespace alloctap {
 
-/// Handlers that one backend uses for one sink. Each handler is inlined into its entry point, which
-/// passes a `CallOrigin`. A handler's steps, in order:
+/// Handlers that one backend uses for one sink, one per `CallRole`. Each handler is inlined into
+/// its entry point, which passes a `CallOrigin`. A handler's steps, in order:
 ///
 ///   1. If `Originals::kHandsOutStandIns`: operators that the program replaces pass through, and
 ///      blocks of the bootstrap arena never reach the host's allocator.

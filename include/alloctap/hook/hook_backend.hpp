@@ -1,4 +1,4 @@
-/// Contract of hook backends, which route the program's allocation calls to a tracker's event sink.
+/// Contract of hook backends, and the registry that keeps two backends from hooking one target.
 #pragma once
 
 #include <array>
@@ -129,8 +129,6 @@ template <HookBackend H>
     return std::nullopt;
   }
 }
-
-// Registry that keeps two backends from hooking one target.
 
 /// Set of the targets on which a tracker of this process has a backend installed. Thread-safe.
 class HookClaims {

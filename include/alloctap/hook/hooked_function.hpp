@@ -1,4 +1,16 @@
 /// Description of a hooked function, and the original, timer and fault injection of its calls.
+///
+/// A description is a type with these members:
+/// - `name`: linker symbol
+/// - `Signature`: function type
+/// - `role`: which handler of `CallWrapper` fits
+/// - `kind`: family (malloc, new, new[], ...), for roles that allocate or free
+/// - `request`: reads size and alignment in bytes from the arguments
+/// - `with_bytes`: optional; the arguments for another size, for functions that allocate
+/// - `has_content`: true if the caller may rely on the block's initial bytes
+/// - `throws`: true if it throws std::bad_alloc when out of memory
+/// - `is_hot`: true if calls are so frequent that its handler is inlined; others share code
+/// - `ignores_null`: true if freeing null has no effect; the hook then skips the real call
 #pragma once
 
 #include <atomic>
@@ -14,20 +26,6 @@
 #include "alloctap/runtime/reentrancy_guard.hpp"
 
 namespace alloctap {
-
-// Traits that describe one allocation function to the hook handlers.
-//
-// A description is a type with these members:
-//   `name`         linker symbol
-//   `Signature`    function type
-//   `role`         which handler of `CallWrapper` fits
-//   `kind`         family (malloc, new, new[], ...), for roles that allocate or free
-//   `request`      reads size and alignment in bytes from the arguments
-//   `with_bytes`   optional: the arguments for another size, for functions that allocate
-//   `has_content`  true if the caller may rely on the block's initial bytes
-//   `throws`       true if it throws std::bad_alloc when out of memory
-//   `is_hot`       true if calls are so frequent that its handler is inlined; others share code
-//   `ignores_null` true if freeing a null pointer has no effect; the hook then skips the real call
 
 /// Kind of function: selects the handler.
 enum class CallRole : std::uint8_t {
@@ -104,8 +102,6 @@ struct JoinFunctions<First, FunctionList<Functions...>> {
 template <class First, class Second>
 using JoinedFunctions = typename JoinFunctions<First, Second>::Type;
 
-// Addresses of the real functions behind hooked ones.
-
 /// Original functions: one address per function description and `Owner`. An address is set before
 /// any call is redirected. It is never cleared, because a thread may still be in a handler after
 /// uninstall. Thread-safe; readable inside malloc.
@@ -128,8 +124,6 @@ class OriginalFunctions {
   template <class Function>
   static inline constinit std::atomic<typename Function::Signature*> original_{nullptr};
 };
-
-// Timer for the real allocator call.
 
 /// Timer of one real allocator call for a `TimingSink`, from `begin` to `stop`. `stop` has no
 /// effect unless `begin` was called. The class is empty for sinks without timing.
@@ -155,8 +149,6 @@ class CallTimer<Sink, true> {
  private:
   const TimedCall* timed_ = nullptr;
 };
-
-// Fault injection for one allocation call.
 
 /// Fault injection for one call: asks `Sink` whether the call must fail, and notifies `Sink` when
 /// the call ends. Construct it before the call's `ReentrancyGuard`. Otherwise the allocation of a

@@ -22,12 +22,11 @@
 
 namespace alloctap {
 
-// Interposed mprotect, pkey_mprotect and madvise.
-
-/// Notifies a `CheckingSink` of the pages that the program protects or discards, because checked
-/// blocks may lie in the pages. Calls nested in another allocator call are not reported. `install`
-/// looks up the originals, because programs may call these functions in signal handlers. Before
-/// `install`, calls go directly to the system. May run inside malloc.
+/// Interposed mprotect, pkey_mprotect and madvise. Notifies a `CheckingSink` of the pages that the
+/// program protects or discards, because checked blocks may lie in the pages. Calls nested in
+/// another allocator call are not reported. `install` looks up the originals, because programs may
+/// call these functions in signal handlers. Before `install`, calls go directly to the system. May
+/// run inside malloc.
 template <EventSink Sink>
 class InterposedPages {
  public:

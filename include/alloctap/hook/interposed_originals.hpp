@@ -1,4 +1,4 @@
-/// Real functions behind interposed ones, found by RTLD_NEXT.
+/// Real functions behind interposed ones, by RTLD_NEXT, and operators if there is no C++ library.
 #pragma once
 
 #include <atomic>
@@ -19,10 +19,9 @@
 
 namespace alloctap {
 
-// operator new and delete on top of malloc and free, used if there is no C++ library.
-
-/// Operator whose `call` has the signature of `Function`. `Originals` provides malloc, memalign and
-/// free. operator new calls the new-handler in a loop ([new.delete.single]). Runs inside malloc.
+/// Operator on top of malloc and free, for programs without a C++ library. `call` has the signature
+/// of `Function`. `Originals` provides malloc, memalign and free. operator new calls the
+/// new-handler in a loop ([new.delete.single]). Runs inside malloc.
 template <class Function, class Originals, class Signature = typename Function::Signature>
 struct FallbackOperator;
 

@@ -1,4 +1,4 @@
-/// Set of loaded modules, chosen by patterns on their paths.
+/// Set of loaded modules, chosen by patterns on their paths, and a snapshot of the memory map.
 #pragma once
 
 #include <cstddef>
@@ -93,10 +93,8 @@ class ModuleSelection {
   bool selects_by_default_ = true;
 };
 
-// Snapshot of the address space (/proc/self/maps or VirtualQuery).
-
-/// List of the regions that were mapped at one moment, with their protection. Its memory is
-/// allocated in the tracker's arena. Move-only.
+/// List of the regions that were mapped at one moment (/proc/self/maps or VirtualQuery), with their
+/// protection. Its memory is allocated in the tracker's arena. Move-only.
 class MemoryRegions {
  public:
   /// Returns an empty list if the memory map cannot be read, or if out of memory.

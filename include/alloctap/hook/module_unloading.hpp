@@ -14,10 +14,9 @@
 
 namespace alloctap {
 
-// Excludes hook functions that call program code from captured stacks.
-
-/// Adds the address range of the calling function to `internal_code`. Finds the range in unwind
-/// tables. Lock-free; must not be called inside malloc.
+/// Excludes the calling function, which calls program code, from captured stacks. Adds its address
+/// range to `internal_code`. Finds the range in unwind tables. Lock-free; must not be called inside
+/// malloc.
 ALLOCTAP_NOINLINE inline void leave_out_caller() noexcept {
   const auto address = arch::DwarfRegisters::strip_signature(
       reinterpret_cast<std::uintptr_t>(ALLOCTAP_RETURN_ADDRESS()));
@@ -26,10 +25,8 @@ ALLOCTAP_NOINLINE inline void leave_out_caller() noexcept {
   internal_code.add({extent.begin, extent.end});
 }
 
-// Interposed dlclose.
-
-/// Notifies `Sink` when the program closes modules. Does not see modules that the C library closes
-/// itself (iconv, NSS), which is rare.
+/// Interposed dlclose: notifies `Sink` when the program closes modules. Does not see modules that
+/// the C library closes itself (iconv, NSS), which is rare.
 template <EventSink Sink>
 class InterposedModules {
  public:

@@ -1,4 +1,4 @@
-/// Entry points that patched GOT slots and patched functions lead to.
+/// Entry points that patched GOT slots and functions lead to, and the bootstrap functions.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +19,8 @@
 
 namespace alloctap {
 
-// Bootstrap functions: allocation functions that allocate from the bootstrap arena. They run
-// inside malloc, when the host's allocator must not be entered.
-
 /// Bootstrap function: `call` has the signature of `Function` and allocates from the bootstrap
-/// arena. Freeing has no effect.
+/// arena. Freeing has no effect. Runs inside malloc, when the host's allocator must not be entered.
 template <class Function, CallRole Role = Function::role,
           class Signature = typename Function::Signature>
 struct BootstrapCall;

@@ -13,14 +13,13 @@
 
 namespace alloctap {
 
-// An open-addressing hash table of block records, 16 bytes each.
-
-/// A hash table with linear probing and backward-shift deletion (Knuth, TAOCP 3, 6.4, algorithm R),
-/// so churn never forces growth. At most 4/5 full, unless out of memory. Doubles up to a page, then
-/// grows by half in whole pages. Needs 20 to 40 bytes per record; above 64 KiB only 20 to 30.
+/// A hash table of 16-byte block records with linear probing and backward-shift deletion (Knuth,
+/// TAOCP 3, 6.4, algorithm R), so churn never forces growth. At most 4/5 full, unless out of
+/// memory. Doubles up to a page, then grows by half in whole pages. Needs 20 to 40 bytes per
+/// record; above 64 KiB only 20 to 30.
 ///
 /// Not a library's table, because library tables cannot report out of memory. Tables with a control
-/// byte per 16-byte record would not fit an arena block of a power of two.
+/// byte per record would not fit an arena block of a power of two.
 ///
 /// Not thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 class FlatHashTable {

@@ -19,8 +19,6 @@
 
 namespace alloctap {
 
-// A node of the set of mapped intervals.
-
 using MappingHook =
     boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>,
                                     boost::intrusive::link_mode<boost::intrusive::normal_link>>;

@@ -8,8 +8,6 @@
 
 namespace alloctap {
 
-// The contract of containers: the records of live blocks and of mappings.
-
 /// A `PointerIndex` of live blocks, plus the mapping records. `BlockTracker` does the counting.
 template <class M>
 concept MetaContainer = PointerIndex<M> && requires(M& meta) {
@@ -25,9 +23,7 @@ struct MetaContainerArchetype : PointerIndexArchetype {
 
 static_assert(MetaContainer<MetaContainerArchetype>);
 
-// The default container of trackers.
-
-/// A pointer index plus mapping records, used inside malloc. Constant-initialized, never destroyed.
+/// The default container of trackers, used inside malloc. Constant-initialized, never destroyed.
 template <PointerIndex Index>
 class MemoryMetaContainer : public Index {
  public:

@@ -28,7 +28,7 @@ struct IndexFeatures {
   /// `set_min_block_spacing(bytes)` takes the minimum distance of block addresses, before any block
   /// is stored.
   bool set_min_block_spacing = false;
-  /// `age_ns(pointer)` returns the age of a block, or nullopt if it is unknown.
+  /// `age_ns(pointer)` returns the age of a block in nanoseconds; -1 if it is unknown.
   bool age_ns = false;
 };
 

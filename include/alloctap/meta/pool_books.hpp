@@ -20,8 +20,6 @@
 
 namespace alloctap {
 
-// Per-stack sums of a pool's allocations.
-
 /// The sums of one stack or of a whole pool. Bytes saturate at UINT64_MAX, because programs may
 /// announce any size. After saturation `live_bytes` is exact again once no block is live.
 struct PoolSums {
@@ -142,13 +140,10 @@ class PoolStacks {
   std::size_t count_ = 0;
 };
 
-// The records and statistics of blocks in memory pools.
-
 /// The records and the sums of one pool. Each pool has its own index, because the first block of a
 /// pool may have the address of the block that encloses the pool. Not thread-safe.
 class PoolBook {
  public:
-  /// The result of `add`.
   struct Added {
     /// False if memory ran out for the block or for the sums of its stack.
     bool kept = true;

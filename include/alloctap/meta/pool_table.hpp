@@ -24,8 +24,6 @@
 
 namespace alloctap {
 
-// The registry of the program's memory pools.
-
 /// The handle of a pool: its slot and a generation, which detects use after destruction.
 struct PoolHandle {
   static constexpr unsigned kSlotBits = 12;
@@ -189,12 +187,6 @@ class PoolTable {
 };
 
 inline constinit PoolTable process_pools;
-
-}  // namespace alloctap
-
-// The pool functions of annotate.h, which forward to every tracker that records pools.
-
-namespace alloctap {
 
 /// The list of trackers that record pools and had a session, and the functions that forward calls
 /// to those trackers. Calls by the tracker itself (such as from a dump's output) have no effect.

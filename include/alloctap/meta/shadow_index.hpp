@@ -347,8 +347,6 @@ using ShadowIndex = BasicShadowIndex<16>;
 
 static_assert(PointerIndex<ShadowIndex>);
 
-// A shadow index with the widest granule that the allocator allows.
-
 /// A `BasicShadowIndex<32>` if `set_min_block_spacing` announced at least 32 bytes between block
 /// addresses (as in glibc); otherwise a `ShadowIndex`, whose functions are not inlined. Spacing 32
 /// halves the memory and improves cache locality. Thread-safe, runs inside malloc.

@@ -82,11 +82,10 @@ struct NoObservers {
   static void on_untrack(const ObservedBlock&) noexcept {}
 };
 
-/// Whether `O` is an observer, so that trackers contain code for callbacks.
+/// Whether `O` observes anything, so that trackers contain code for callbacks.
 template <class O>
 inline constexpr bool kObserves = !std::same_as<O, NoObservers>;
 
-/// The features of the observer `O`.
 template <class O>
 inline constexpr auto kObserverFeatures = features_of<ObserverFeatures, O>();
 

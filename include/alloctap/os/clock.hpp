@@ -1,11 +1,11 @@
 /// Clocks in nanoseconds, and the resource usage of the calling thread.
+///
+/// Every function may run inside malloc, the clocks also inside a signal handler.
 #pragma once
 
 #include <cstdint>
 
 namespace alloctap::os {
-
-// Clocks in nanoseconds. May run inside malloc and inside a signal handler.
 
 /// Returns the time since an arbitrary start. The clock never goes back.
 std::int64_t monotonic_ns() noexcept;
@@ -18,8 +18,6 @@ std::int64_t thread_cpu_ns() noexcept;
 
 /// Returns the time since the Unix epoch, UTC.
 std::int64_t wall_clock_ns() noexcept;
-
-// Resource usage of the calling thread.
 
 /// Counters since the thread began. Only differences are meaningful.
 struct ThreadUsage {
@@ -38,8 +36,8 @@ struct ThreadUsage {
 inline constexpr std::int64_t kProcessorTimeStep = 16'000'000;
 
 /// Reads the calling thread's usage. Returns false if the system has no data. Costs some 100 ns.
-/// May run inside malloc; errno may change. The constant `kCountsThreadUsage` is true if the system
-/// sets all members except `processor_ns`.
+/// errno may change. The constant `kCountsThreadUsage` is true if the system sets all members
+/// except `processor_ns`.
 bool read_thread_usage(ThreadUsage& usage) noexcept;
 
 }  // namespace alloctap::os

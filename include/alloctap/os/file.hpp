@@ -1,4 +1,4 @@
-/// Files: unbuffered access, mapping of whole files, links (Linux only), and paths of report files.
+/// Files: unbuffered access, mapped files, links, paths of report files, and path patterns.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,8 @@
 
 namespace alloctap::os {
 
-// Unbuffered file access that does not allocate. May run inside a signal handler.
-//
-// Functions return 0 or a count on success, and the negated system error on failure.
+// File access allocates nothing and may run inside a signal handler. Functions return 0 or a count
+// on success, and the negated system error on failure.
 
 /// An owned file descriptor. Move-only.
 class File {
@@ -27,7 +26,7 @@ class File {
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   /// Returns the descriptor and gives up its ownership.
   int release() noexcept;
-  /// Closes the file. Returns 0 or the negated error, which may come from an earlier write.
+  /// Closes the file. The error may come from an earlier write.
   int close() noexcept;
 
  private:
@@ -46,7 +45,7 @@ File open_for_appending(const char* path, int& error) noexcept;
 /// Reads up to `buffer.size()` bytes. Returns 0 at the end of the file.
 std::ptrdiff_t read_some(int descriptor, std::span<char> buffer) noexcept;
 
-/// Writes all of `text`, repeating partial writes. Returns 0 or the negated error.
+/// Writes all of `text`, repeating partial writes.
 int write_all(int descriptor, std::string_view text) noexcept;
 
 /// Writes as `write_all` does, but a pipe or socket without a reader raises no SIGPIPE, only an
@@ -58,8 +57,6 @@ int remove_file(const char* path) noexcept;
 
 /// Returns the system's text for a negated error, such as "No space left on device".
 const char* error_text(int negated_error) noexcept;
-
-// Read-only memory mapping of a whole file.
 
 /// A file mapped for reading as long as this object exists. If another program truncates the file,
 /// reads beyond its new end fault. Meant for executables and libraries, which systems and tools
@@ -85,26 +82,19 @@ class FileView {
   std::span<const std::byte> bytes_;
 };
 
-// Reading of symbolic links and directories.
-
 /// Stores the target of the symbolic link `path` in `buffer` and returns the target. Returns "" if
 /// `path` is no link or the target does not fit. May run inside malloc and inside a signal handler.
+/// Linux only.
 [[nodiscard]] std::string_view read_link(const char* path, std::span<char> buffer) noexcept;
 
 /// Finds, in the system's order, the first name with `prefix` in the directory `path`. Stores and
-/// returns it in `buffer`; "" if not found or too long. May allocate. Control plane.
+/// returns it in `buffer`; "" if not found or too long. May allocate. Control plane. Linux only.
 [[nodiscard]] std::string_view find_name(const char* path, std::string_view prefix,
                                          std::span<char> buffer) noexcept;
 
-}  // namespace alloctap::os
-
-// Paths of report files: the file that a path names, and whether a new file may replace that file.
-//
-// Control plane. Allocates nothing.
-
-namespace alloctap::os {
-
-// POSIX extended regular expressions.
+// For paths of report files, each system defines `kMaxFileNameBytes`, `kPathSeparators`,
+// `FollowedPath`, `is_written_through`, `open_through` and `create_like`. Control plane; they
+// allocate nothing.
 
 /// A syntax error in a pattern.
 struct PatternError {
@@ -114,7 +104,7 @@ struct PatternError {
   std::size_t position = 0;
 };
 
-/// A compiled pattern. Move-only. Control plane, because it allocates.
+/// A compiled POSIX extended regular expression. Move-only. Control plane, because it allocates.
 class PathPattern {
  public:
   /// Compiles `pattern`. Stores the syntax error, or an empty one, in `error`.

@@ -15,10 +15,7 @@ inline constexpr std::int64_t kForever = -1;
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::int64_t timeout_ns = kForever) noexcept;
 
-/// Wakes one thread that waits on `word`.
 void futex_wake_one(const std::atomic<std::uint32_t>& word) noexcept;
-
-/// Wakes all threads that wait on `word`.
 void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 
 }  // namespace alloctap::os

@@ -17,7 +17,6 @@ struct HeapHandle {
 [[nodiscard]] inline std::uintptr_t number_of(HeapHandle heap) noexcept {
   return reinterpret_cast<std::uintptr_t>(heap.value);
 }
-/// Returns the heap with the number `number`.
 [[nodiscard]] inline HeapHandle heap_of(std::uintptr_t number) noexcept {
   return {reinterpret_cast<void*>(number)};
 }

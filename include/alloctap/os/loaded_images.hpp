@@ -1,4 +1,4 @@
-/// Modules in the order of the loader's list, and look-up of symbols in them. Linux only.
+/// Modules of the loader's list, definitions of their symbols, and malloc hooks. Linux only.
 #pragma once
 
 #include <link.h>
@@ -9,8 +9,6 @@
 #include <string_view>
 
 namespace alloctap::os {
-
-// The loader's list of modules.
 
 /// One module of the loader's list, valid during the visit. An address in the file plus `bias` is
 /// an address in the process.
@@ -43,16 +41,10 @@ std::uintptr_t executable_address() noexcept;
 std::uintptr_t loader_address() noexcept;
 std::uintptr_t vdso_address() noexcept;
 
-// Symbols of the Linux loader: next definitions, those that the program binds to, malloc hooks.
-
-// Lookup of the next definition of a symbol, as by RTLD_NEXT.
-
-/// Returns the next definition of `name` after the calling module in lookup order; nullptr if no
-/// other exists. Calls the loader, which takes its lock and may allocate. Control plane; otherwise
-/// only if the bootstrap arena serves the thread's allocations.
+/// Returns the next definition of `name` after the calling module in lookup order, as RTLD_NEXT
+/// does; nullptr if no other exists. Calls the loader, which takes its lock and may allocate.
+/// Control plane; otherwise only if the bootstrap arena serves the thread's allocations.
 void* next_symbol(const char* name) noexcept;
-
-// `__malloc_hook` and related variables of some C libraries, and functions that find them.
 
 using MallocHook = void*(std::size_t size, const void* caller);
 using ReallocHook = void*(void* old, std::size_t size, const void* caller);
@@ -83,15 +75,13 @@ void* oldest_glibc_symbol(const char* name) noexcept;
 /// valid while the module is loaded. Control plane, because it calls the loader.
 std::string_view module_path(const void* address) noexcept;
 
-/// Returns true if the executable is linked statically, so that the process started without a
-/// loader.
+/// Returns true if the executable is linked statically: such a process starts without a loader.
 bool is_static_executable() noexcept;
 
-// Lookup of the definition of a symbol that the program's own calls are bound to.
-
-/// Returns the first definition of `name` in the lookup order of the program's modules; nullptr if
-/// undefined or if the program is statically linked. Includes definitions that exist only for old
-/// programs, as in glibc's libc_malloc_debug. Control plane: the loader locks and may allocate.
+/// Returns the definition of `name` that the program's calls are bound to, the first one in the
+/// lookup order of its modules; nullptr if undefined or if the program is statically linked.
+/// Includes definitions that exist only for old programs, as in glibc's libc_malloc_debug. Control
+/// plane: the loader locks and may allocate.
 void* program_symbol(const char* name) noexcept;
 
 }  // namespace alloctap::os

@@ -1,14 +1,11 @@
-/// mmap and related calls made without libc's functions, and the meaning of their results.
+/// mmap and related calls without libc's functions, because a hook backend may replace those.
+///
+/// Arguments, results and errno are those of the libc functions. May run inside malloc.
 #pragma once
 
 #include <cstddef>
 
-// mmap and related calls made without libc's functions, because a hook backend may replace those.
-// Arguments, results and errno are those of the libc functions. May run inside malloc.
-
 namespace alloctap::os {
-
-// Result conventions of the mapping calls. Pure; may run anywhere.
 
 /// Returns true if `result` is the failure value of mmap and mremap.
 bool mapping_failed(const void* result) noexcept;

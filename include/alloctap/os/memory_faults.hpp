@@ -7,8 +7,6 @@
 
 namespace alloctap::os {
 
-// Description of a memory fault, and the callback type that handles it.
-
 enum class FaultAccess : std::uint8_t { kUnknown, kRead, kWrite };
 
 /// A memory access that raised a fault.
@@ -31,13 +29,12 @@ enum class FaultVerdict : std::uint8_t {
 /// Callback for memory faults. Runs in a signal or exception handler, on the faulting thread.
 using FaultListener = FaultVerdict (*)(const MemoryFault& fault) noexcept;
 
-// List of memory fault listeners, for the implementations of `memory_faults.hpp`.
-
 inline constexpr int kMaxFaultListeners = 8;
 
 inline constinit std::array<std::atomic<FaultListener>, kMaxFaultListeners> fault_listeners{};
 
-/// Adds `listener`; does nothing if it was added before. Returns false if the list is full.
+/// Adds `listener` for `catch_memory_faults`; does nothing if it was added before. Returns false if
+/// the list is full.
 inline bool add_fault_listener(FaultListener listener) noexcept {
   for (std::atomic<FaultListener>& place : fault_listeners) {
     FaultListener present = nullptr;
@@ -56,8 +53,6 @@ inline FaultVerdict ask_fault_listeners(const MemoryFault& fault) noexcept {
   }
   return FaultVerdict::kPassOn;
 }
-
-// Installation of the tracker's memory fault listeners.
 
 /// Calls `listener` for each memory fault, after the listeners added earlier. If no listener
 /// returns kRetry, the handler from before the first listener runs; without such a handler, the

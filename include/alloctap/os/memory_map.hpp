@@ -1,4 +1,8 @@
 /// The mappings of this process, and the bounds of thread stacks in them.
+///
+/// Reads them from the kernel, not from the loader's list, because a stopped thread may hold the
+/// loader lock. Allocates nothing; may run inside malloc and inside a signal handler. Costs a few
+/// system calls. errno may change.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +11,6 @@
 #include <string_view>
 
 namespace alloctap::os {
-
-// The mappings of this process, read from the kernel.
-//
-// Does not use the loader's list, because a stopped thread may hold the loader lock. Allocates
-// nothing; may run inside malloc and inside a signal handler. Costs a few system calls. errno may
-// change.
 
 /// One mapped range `[start, end)`. `path` is valid only during the visit. For anonymous memory
 /// `path` is empty; names that the kernel made up start with '['.
@@ -52,21 +50,17 @@ bool may_hold_module(const MemoryRegion& region) noexcept;
 
 /// Copies readable memory at `address` to `buffer`. Returns the number of bytes copied. Does not
 /// fault if another thread unmaps the memory, or beyond the end of the mapped file or device.
+///
+/// The constant `kCopiesProtectedMemory` is true if it can read private memory whose protection
+/// forbids reads. The constant `kPrivateMemoryIsPlain` is true if readable private anonymous memory
+/// can also be read directly without faults, as long as no thread changes its mapping. Only page
+/// protection can then forbid an access, because no device backs such memory.
 std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept;
-
-// Each system defines the constant `kPrivateMemoryIsPlain`. True if readable private anonymous
-// memory can be read directly without faults, as long as no thread changes its mapping. Only page
-// protection can then forbid an access, because no device backs such memory.
-
-// Each system defines the constant `kCopiesProtectedMemory`. True if `copy_memory` can read private
-// memory whose protection forbids reads.
 
 /// Calls `visit(start, end)` for the subranges of `[start, end)` that may hold nonzero bytes. The
 /// range must be private anonymous memory. Subranges are whole pages, clipped to the range.
 template <class Visit>
 void visit_present_pages(std::uintptr_t start, std::uintptr_t end, Visit&& visit) noexcept;
-
-// Bounds of thread stacks.
 
 /// Readable address range `[low, high)` of a stack; empty if not found.
 struct StackBounds {
@@ -79,9 +73,8 @@ struct StackBounds {
 };
 
 /// Returns the mapped range around `address`, an address on some stack. Queries the kernel, because
-/// the thread library's functions allocate and take locks. May run inside malloc. Costs system
-/// calls, so callers should cache the result. The main thread's stack may grow down later, so only
-/// its `high` is a permanent bound. errno may change.
+/// the thread library's functions allocate and take locks. Callers should cache the result. The
+/// main thread's stack may grow down later, so only its `high` is a permanent bound.
 StackBounds find_stack_bounds(std::uintptr_t address) noexcept;
 
 /// Returns the process's initial stack pointer; the highest address if unknown. All frames of the
@@ -89,7 +82,7 @@ StackBounds find_stack_bounds(std::uintptr_t address) noexcept;
 std::uintptr_t initial_stack_pointer() noexcept;
 
 /// Returns true if a frame with the stack pointer `sp` is the process's initial frame, which unwind
-/// tables do not mark as outermost. May run inside malloc; preserves errno.
+/// tables do not mark as outermost. Preserves errno.
 bool is_initial_frame(std::uintptr_t sp) noexcept;
 
 }  // namespace alloctap::os

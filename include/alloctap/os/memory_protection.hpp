@@ -8,8 +8,6 @@
 
 namespace alloctap::os {
 
-// Page protection: setting it, and testing whether pages are writable.
-
 struct Protection {
   bool readable = false;
   bool writable = false;
@@ -32,8 +30,6 @@ bool may_write(std::uintptr_t address, std::size_t bytes) noexcept;
 /// available, and likely causes. Call it on the thread on which `protect_pages` failed, directly
 /// after the failure. Control plane.
 std::string why_code_is_forbidden();
-
-// Reserved address space whose pages can be made accessible and inaccessible individually.
 
 /// Limits of the address space; SIZE_MAX if unlimited.
 struct AddressLimits {

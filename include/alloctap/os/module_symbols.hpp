@@ -1,5 +1,4 @@
-/// Loaded modules: lookup by address, lookup of their symbols, and notices of loading and
-/// unloading.
+/// Loaded modules: lookup by address, lookup of symbols, notices of loading and unloading.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +6,6 @@
 #include <string_view>
 
 namespace alloctap::os {
-
-// Lookup of the loaded module that contains an address.
 
 /// A mapped executable or library. `start` is 0 if no module was found.
 struct LoadedModule {
@@ -26,8 +23,6 @@ struct LoadedModule {
 /// return address on the caller's stack keeps its module loaded. errno may change.
 LoadedModule find_module(std::uintptr_t address) noexcept;
 
-// Lookup of symbols, by the process's lookup order or as one module sees them.
-
 /// Returns the first definition of `name` in the process's lookup order; nullptr if undefined. In a
 /// non-PIE program whose code takes the function's address, the result may be the program's PLT
 /// stub, which is the canonical address. Control plane, because it calls the loader.
@@ -41,8 +36,6 @@ void* symbol_seen_by(const char* path, const char* name) noexcept;
 /// program. Returns false if the loader refuses. Control plane.
 bool pin_module(const void* code) noexcept;
 
-// Lookup of exported function symbols by address.
-
 /// A function symbol. `name` is valid as long as the module is loaded.
 struct FunctionSymbol {
   const char* name = nullptr;
@@ -52,8 +45,6 @@ struct FunctionSymbol {
 /// Returns the exported symbol at exactly `address`; an empty one if no symbol begins there.
 /// Control plane, because it calls the loader.
 FunctionSymbol find_function_symbol(const void* address) noexcept;
-
-// Notification of modules that the loader loads and unloads.
 
 /// A mapped module, none of whose code has run yet, or all of whose code has run for the last time.
 struct ModuleNotice {

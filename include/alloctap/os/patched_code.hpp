@@ -7,8 +7,6 @@
 
 namespace alloctap::os {
 
-// Handling of trap instructions (breakpoints and undefined instructions) by the tracker.
-
 /// Returns the address at which a thread that trapped at `place` continues; 0 if the tracker did
 /// not place the trap instruction. Runs in a signal or exception handler, on any thread.
 using ResumePlace = std::uintptr_t (*)(std::uintptr_t place) noexcept;
@@ -21,8 +19,6 @@ using ResumePlace = std::uintptr_t (*)(std::uintptr_t place) noexcept;
 /// Returns false if the system refuses. A thread that blocks SIGTRAP or SIGILL is killed by a trap.
 /// Control plane; calls must be serialized. errno may change.
 bool catch_traps(ResumePlace resume) noexcept;
-
-// Unwind information for relocated instructions.
 
 /// An instruction relocated from `from` to `[to, to_end)`.
 struct MovedInstruction {
@@ -40,11 +36,9 @@ struct MovedInstruction {
 bool describe_moved_code(std::span<const MovedInstruction> instructions,
                          std::span<std::byte> room) noexcept;
 
-// Cross-core instruction synchronization, needed after code was modified.
-
-/// Makes every thread of the process execute a serializing instruction, so that no thread continues
-/// with instructions fetched before the call. Returns false if the system cannot do that.
-/// Interrupts every running thread. errno may change.
+/// Makes every thread of the process execute a serializing instruction, so that after code was
+/// modified, no thread continues with instructions fetched before the call. Returns false if the
+/// system cannot do that. Interrupts every running thread. errno may change.
 bool synchronize_cores() noexcept;
 
 }  // namespace alloctap::os

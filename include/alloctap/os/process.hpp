@@ -1,5 +1,7 @@
-/// This process: executable, arguments, environment, fork handlers, the program's leak
-/// suppressions.
+/// This process: executable, arguments, environment, memory, fork handlers, leak suppressions.
+///
+/// Unless stated otherwise, a function allocates nothing and may run inside malloc, even before the
+/// C library is initialized. errno may change.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +10,6 @@
 #include <string_view>
 
 namespace alloctap::os {
-
-// Data about this process: executable, arguments, environment, resident memory.
-//
-// Allocates nothing. May run inside malloc, even before the C library is initialized. errno may
-// change.
 
 /// Stores the path of the running executable in `buffer` and returns the path; "" if unknown.
 std::string_view executable_path(std::span<char> buffer) noexcept;
@@ -29,17 +26,14 @@ std::string_view initial_environment(std::string_view name, std::span<char> buff
 /// thread.
 std::uint64_t resident_bytes() noexcept;
 
-// Registration of fork handlers.
-
 /// Registers functions that run in the forking thread: `prepare` before the fork, `parent` and
 /// `child` after it. Cannot be undone. Returns false if out of memory. May allocate by malloc.
 /// vfork, posix_spawn and raw clone calls do not run the functions.
 bool register_fork_handlers(void (*prepare)(), void (*parent)(), void (*child)()) noexcept;
 
-// Access to leak suppressions that the program defines as for LeakSanitizer.
-
-/// Returns the result of the program's function `__lsan_default_suppressions`; nullptr if the
-/// loader finds no such function. Control plane, because it calls the program.
+/// Returns the leak suppressions of the program, the result of its LeakSanitizer function
+/// `__lsan_default_suppressions`; nullptr if the loader finds no such function. Control plane,
+/// because it calls the program.
 const char* default_suppressions() noexcept;
 
 }  // namespace alloctap::os

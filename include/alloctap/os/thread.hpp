@@ -1,4 +1,6 @@
 /// Threads: identifiers, names, registers, workers, confinement, and the process-wide barrier.
+///
+/// Every free function may run inside malloc and inside a signal handler. errno may change.
 #pragma once
 
 #include <array>
@@ -8,10 +10,6 @@
 #include <span>
 
 namespace alloctap::os {
-
-// Kernel identifiers and names of threads, and the process-wide memory barrier.
-//
-// Every function may run inside malloc and inside a signal handler. errno may change.
 
 using ThreadId = std::int32_t;
 using ProcessId = std::int32_t;
@@ -41,9 +39,7 @@ bool enable_process_wide_barrier() noexcept;
 /// `enable_process_wide_barrier()` has returned true.
 void process_wide_barrier() noexcept;
 
-// Registers of stopped threads, used as roots of a leak scan.
-
-/// Registers of one thread.
+/// Registers of one stopped thread, used as roots of a leak scan.
 struct ThreadRegisters {
   ThreadId id = 0;
   /// True if the thread was stopped; if false, only `id` is valid. A debugger may hold the thread,
@@ -68,10 +64,8 @@ struct ThreadRegisters {
 /// Time in nanoseconds after which a thread that does not stop is left running.
 inline constexpr std::int64_t kFreezeTimeoutNs = 2'000'000'000;
 
-// A thread of the tracker, used as a background worker.
-
-/// A joinable thread that blocks every signal, so that the program's handlers never run on it.
-/// Starting it calls malloc and may take the loader's locks: control plane only.
+/// A joinable background thread that blocks every signal, so that the program's handlers never run
+/// on it. Starting it calls malloc and may take the loader's locks: control plane only.
 /// Constant-initialized. Not thread-safe.
 class WorkerThread {
  public:
@@ -99,8 +93,6 @@ class WorkerThread {
 
   friend void* run_worker(void* thread) noexcept;
 };
-
-// A flag that limits system calls inside malloc.
 
 /// True if the tracker may make no system calls inside malloc except those that malloc itself
 /// makes. A seccomp(2) filter might otherwise kill the program. The tracker then lacks data that

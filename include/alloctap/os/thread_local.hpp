@@ -1,9 +1,5 @@
-/// Thread-local storage that is usable inside malloc, and the guard that preserves errno.
+/// `ThreadLocal`, usable inside malloc, and `ErrnoGuard`, which preserves errno or GetLastError.
 #pragma once
-
-// Thread-local storage that is usable inside malloc: `ThreadLocal<T, Owner>`.
-
-// Scope guard that preserves the program's errno or GetLastError inside the tracker.
 
 #if defined(__linux__)
 #include "alloctap/os/linux/thread_local.hpp"

@@ -1,5 +1,6 @@
-/// Looks up function names in a PE file: COFF symbols, which GNU linkers keep, and exports ("PE
-/// Format", "COFF Symbol Table", "The .edata Section").
+/// Looks up function names in a PE file: COFF symbols, which GNU linkers keep, and exports.
+///
+/// Source: "PE Format" (Microsoft), "COFF Symbol Table", "The .edata Section".
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,8 @@
 /// Detects modules with checked indirect branches: Control Flow Guard, or BTI in ELF modules.
+///
+/// `native::has_guarded_code(address)` returns whether the module that contains `address` has
+/// checked branches. If the result is true, the module's pages must stay `guarded`
+/// (os/memory_protection.hpp). Takes no lock, allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +12,12 @@
 
 namespace alloctap::pe {
 
-// Detects modules with Control Flow Guard, which checks the targets of indirect calls.
-//
-// A flag in DllCharacteristics ("PE Format") marks modules that check targets against the system's
-// list of valid targets. When a page becomes executable, all its addresses become valid, unless
-// the caller requests that the list stays unchanged (os/memory_protection.hpp).
-
-/// Returns whether the module that contains `address` has Control Flow Guard. Takes no lock,
-/// allocates nothing.
+/// Returns whether the module that contains `address` has Control Flow Guard, by a flag in
+/// DllCharacteristics ("PE Format"). Takes no lock, allocates nothing.
+///
+/// Such modules check the targets of indirect calls against the system's list of valid targets.
+/// When a page becomes executable, all its addresses become valid, unless the caller requests that
+/// the list stays unchanged (os/memory_protection.hpp).
 inline bool has_guarded_code(std::uintptr_t address) noexcept {
   const os::LoadedModule module = os::find_module(address);
   if (module.start == 0) return false;
@@ -32,12 +34,6 @@ inline bool has_guarded_code(std::uintptr_t address) noexcept {
 }
 
 }  // namespace alloctap::pe
-
-// Detects modules with checked indirect branches (AArch64 BTI, Control Flow Guard), for ELF or PE.
-//
-// `native::has_guarded_code(address)` returns whether the module that contains `address` has
-// checked branches. If the result is true, the module's pages must stay `guarded`
-// (os/memory_protection.hpp). Takes no lock, allocates nothing.
 
 #if defined(_WIN32)
 namespace alloctap::native {

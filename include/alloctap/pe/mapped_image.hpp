@@ -12,8 +12,6 @@
 
 namespace alloctap::pe {
 
-// A parser of the PE headers of a mapped module ("PE Format", Microsoft).
-
 /// The location of a module in memory. `bias` is the address of the module's first byte. It is not
 /// the difference from the preferred base address, because the loader overwrites that address.
 struct MappedImage {
@@ -63,8 +61,6 @@ inline std::optional<MappedImage> read_mapped_image(std::span<const std::byte> f
   std::memcpy(image.build_id.data() + sizeof *time, &*size, sizeof *size);
   return image;
 }
-
-// A parser of a PE file's section table ("PE Format", "Section Table").
 
 /// A section of a PE file. `begin` is an offset from the module's first byte.
 struct SectionRow {

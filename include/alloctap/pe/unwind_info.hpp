@@ -1,4 +1,6 @@
-/// A decoder of unwind information, and the look-up of the row at a code address in .pdata.
+/// A decoder of PE unwind information to DWARF-style rows, and the look-up of rows in .pdata.
+///
+/// Sources: "x64 exception handling" (Microsoft), "Struct UNWIND_INFO" and "Unwind procedure".
 #pragma once
 
 #include <algorithm>
@@ -14,10 +16,6 @@
 #include "alloctap/pe/mapped_image.hpp"
 
 namespace alloctap::pe {
-
-// A decoder of PE unwind information, which converts it to DWARF-style rows.
-//
-// Sources: "x64 exception handling" (Microsoft), "Struct UNWIND_INFO" and "Unwind procedure".
 
 /// An entry of .pdata; all members are offsets in the module.
 struct FunctionEntry {
@@ -226,8 +224,6 @@ class PrologueReader {
   std::int64_t saves_ = 0;
   bool failed_ = false;
 };
-
-// Finds the unwind row at a code address, from a module's .pdata.
 
 /// Returns the .pdata entries of the module mapped as `image`, in ascending order.
 inline std::span<const FunctionEntry> find_functions(std::span<const std::byte> image) noexcept {

@@ -22,10 +22,9 @@
 
 namespace alloctap {
 
-// The event buffer of one shard of a `BufferQueue`.
-
-/// An arena block with two arrays: 8-byte messages, and the payloads of allocations. A message is
-/// {type : 8, pointer or payload index : 56}. Runs inside malloc. Not thread-safe.
+/// The event buffer of one shard: an arena block with two arrays, 8-byte messages and the payloads
+/// of allocations. A message is {type : 8, pointer or payload index : 56}. Runs inside malloc. Not
+/// thread-safe.
 class QueueBuffer {
  public:
   /// The maximum size of a message with its payload.

@@ -40,8 +40,7 @@ struct QueueFeatures {
 /// pointer, then act on the container directly. Pushing functions run inside malloc on any thread;
 /// `start`, `stop` and `flush` on the control plane; `after_fork` in the single-threaded child.
 /// `start` gets the maximum size of the queue in bytes. `flush` delivers every event pushed before
-/// the call.
-/// The queue, not the policy, declares `features`.
+/// the call. The queue, not the policy, declares `features`.
 template <class P>
 concept EventQueuePolicy =
     requires(typename P::template For<QueueConsumerArchetype>& queue, void* pointer,

@@ -14,8 +14,6 @@
 
 namespace alloctap {
 
-// The encoded events of one thread, in arena memory.
-
 /// The event encoding: a flags byte, then unsigned LEB128 numbers (DWARF 5, 7.6). The numbers are
 /// the thread number if it changed, the increments of sequence (if not 1) and time (if not 0), and
 /// the zigzag-coded difference of addresses. If a block becomes live, its size and stack follow. An
@@ -120,8 +118,8 @@ struct EventStreamPart {
   std::size_t used = 0;
 };
 
-/// An append-only stream of events. Used by one thread at a time; may run inside malloc. Trivially
-/// destructible: the owner must call `release` to free the memory.
+/// An append-only stream of encoded events in arena memory. Used by one thread at a time; may run
+/// inside malloc. Trivially destructible: the owner must call `release` to free the memory.
 class EventStream {
  public:
   /// Returns whether `append` may be called. If not, `grow` must be called first.
@@ -194,13 +192,10 @@ class EventStreamReader {
   LoggedEvent event_ = kBeforeFirstEvent;
 };
 
-// The contents of an event log at one moment.
-
-/// References to the first `count` events of a log, which the log owns. The array `parts` is arena
-/// memory. Move-only.
+/// The contents of a log at one moment: references to its first `count` events, which the log owns.
+/// The array `parts` is arena memory. Move-only.
 class LoggedEvents {
  public:
-  /// The number of events.
   std::uint64_t count = 0;
   /// The number of events after the end of the log, which were not logged.
   std::uint64_t missed = 0;

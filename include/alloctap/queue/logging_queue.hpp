@@ -23,11 +23,9 @@
 
 namespace alloctap {
 
-// A log of all events of a tracker, in order.
-
-/// A log with one stream per thread; a shared atomic counter numbers the events. Events of one
-/// block are in order: an allocation is logged before the program gets the block, and a free is
-/// logged before the allocator gets the memory.
+/// A log of all events of a tracker, with one stream per thread; a shared atomic counter numbers
+/// the events. Events of one block are in order: an allocation is logged before the program gets
+/// the block, and a free is logged before the allocator gets the memory.
 ///
 /// The total size of the streams' chunks is bounded. The first event that does not fit ends the
 /// log, so the log has all events before that event. Later events are only counted. Memory is never
@@ -48,7 +46,7 @@ class EventLog {
     return most_bytes_.load(std::memory_order_relaxed);
   }
 
-  /// Logs an event. `record` is ignored unless `kind` makes a block live.
+  /// Ignores `record` unless `kind` makes a block live.
   void log(ThreadState* thread, LoggedKind kind, const void* block,
            const BlockRecord& record = {}) noexcept {
     const std::uint64_t sequence = next_.fetch_add(1, std::memory_order_relaxed);
@@ -172,8 +170,6 @@ class EventLog {
   FutexLock lock_;
   static inline constinit std::atomic<std::uint64_t> next_id_{1};
 };
-
-// A queue adapter that also logs each event.
 
 /// Passes events to the queue `Inner` and logs them in an `EventLog` of up to `kMaxBytes` (or
 /// `log().set_most_bytes`). Choose it if the order of events matters, not only the totals: for

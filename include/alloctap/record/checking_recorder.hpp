@@ -27,8 +27,6 @@
 
 namespace alloctap {
 
-// A recorder that injects allocation failures.
-
 /// The `RefusingSink` of a tracker whose `Config::Failures` injects failures. Extends the recorder
 /// `Base`. Marks internal calls (`Config::is_internal_call`) as the tracker's own (`is_own`).
 template <class Config, class Base>
@@ -75,11 +73,9 @@ template <class Config, class Base>
 using WithFailures =
     std::conditional_t<Config::Failures::kFails, RefusingRecorder<Config, Base>, Base>;
 
-// A recorder that also detects heap misuse (overflow, double free, use after free).
-
-/// The `CheckingSink` of a tracker whose `Config::Checks` enables checks. Reports each new fault to
-/// `Config::on_misuse(const Misuse&)` if the config has that function. The callback runs inside
-/// malloc, on the thread that found the fault, and may allocate.
+/// The `CheckingSink` and `AccessSink` of a tracker whose `Config::Checks` enables checks. Reports
+/// each new fault to `Config::on_misuse(const Misuse&)` if the config has that function. The
+/// callback runs inside malloc, on the thread that found the fault, and may allocate.
 ///
 /// Runs inside malloc. All members are static, constant-initialized and never destroyed.
 template <class Config>
@@ -176,7 +172,6 @@ class CheckingRecorder : public Recorder<Config> {
   /// Whether `checks_strings` can ever return true.
   static constexpr bool kMayCheckStrings = may_check_strings<Checks>();
 
-  /// Implements `AccessSink::room_at`.
   static std::size_t room_at(const void* pointer) noexcept {
     return checker_.accesses().room_at(pointer);
   }
@@ -191,7 +186,6 @@ class CheckingRecorder : public Recorder<Config> {
     });
   }
 
-  /// Reports a copy whose source and destination overlap.
   static void note_overlap(const MemoryAccess& written, std::uintptr_t source,
                            const CallOrigin& origin) noexcept {
     check(origin, [&](const BlockCall& call, FoundMisuses& found) {

@@ -13,8 +13,6 @@
 
 namespace alloctap {
 
-// Cumulative allocation counts.
-
 /// The cumulative counts of one stack, or of all stacks.
 struct AllocationTotals {
   std::uint64_t allocations = 0;
@@ -28,8 +26,6 @@ struct AllocationTotals {
     return *this;
   }
 };
-
-// The elements of a timeline and of a peak snapshot.
 
 /// The heap at one moment.
 struct TimelinePoint {
@@ -78,8 +74,6 @@ struct Peak {
     return held_some ? *found : PeakStackSummary{.stack = stack};
   }
 };
-
-// The data of the program's memory pools in a snapshot.
 
 /// The allocations of one stack from one pool.
 struct PoolStackSummary {

@@ -38,7 +38,7 @@ struct RecordedData {
   void (*for_each_table)(FunctionRef<void(const void* start, std::size_t bytes)> visit) noexcept;
   /// Delivers all queued events; nullptr if events are never queued. The world is stopped.
   void (*flush_queue)() noexcept = nullptr;
-  /// Returns the age of a live block in nanoseconds.
+  /// Returns the age of a live block in nanoseconds; -1 if it is unknown.
   std::int64_t (*age_ns)(const void* pointer) noexcept = nullptr;
   /// Appends the events logged so far. Returns false if out of memory.
   bool (*cut_log)(LoggedEvents& events) noexcept = nullptr;

@@ -321,8 +321,6 @@ class Recorder {
   /// internal call, so only frees of unknown blocks need that check.
   static constexpr bool kFiltersUnknownFrees = !kNotifies && !kHasQueue;
 
-  // Iteration over the tables.
-
   static void for_each_live(RecordedData::BlockVisitor visit) noexcept {
     if (samples()) return sampled_heap_.for_each_live(visit);
     meta_.for_each(visit);

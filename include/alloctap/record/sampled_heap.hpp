@@ -113,7 +113,6 @@ class SampledHeap {
     SampledCalls* calls = nullptr;
   };
 
-  /// Returns the calling thread's `Skipping`.
   ALLOCTAP_ALWAYS_INLINE static Skipping& mine() noexcept {
     return os::ThreadLocal<Skipping, SampledHeap>::mine();
   }

@@ -18,10 +18,9 @@
 
 namespace alloctap {
 
-// Per-thread call counters for sessions that sample.
-
-/// Exact counts of one thread's calls, whether sampled or not. Only that thread writes them, inside
-/// malloc, even outside recording scopes. Other threads may read the numbers at any time.
+/// Exact counts of one thread's calls in sessions that sample, whether a call was sampled or not.
+/// Only that thread writes them, inside malloc, even outside recording scopes. Other threads may
+/// read the numbers at any time.
 class SampledCalls {
  public:
   /// Initializes the counters of a thread that has not allocated yet. `countdown` must outlive the
@@ -118,8 +117,6 @@ class SampledCalls {
   std::uint64_t* countdown_ = nullptr;
   std::uint32_t generation_ = 0;
 };
-
-// Per-thread counters: of events, and of allocations and frees per stack.
 
 /// The stacks that one thread has allocated from, with their counters. Entries are in the order of
 /// first use, so stacks of one program phase are adjacent. A small hash table finds an entry.

@@ -1,4 +1,4 @@
-/// The tracker's internal allocator, from which all dynamic memory of the tracker comes.
+/// The tracker's allocators: the arena, a table of its mappings, and a static bootstrap arena.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@ namespace alloctap {
 
 /// A process-wide allocator on top of mmap: power-of-two blocks up to 64 KiB, whole pages beyond.
 ///
-/// All trackers share it. Never calls the program's allocator. Freed blocks go to a free list of
-/// their size class; freed whole pages are unmapped. Thread-safe; may run inside malloc, and
-/// between fork and exec. Never throws. Returns nullptr if out of memory; callers count the lost
-/// data.
+/// All dynamic memory of all trackers comes from it. Never calls the program's allocator. Freed
+/// blocks go to a free list of their size class; freed whole pages are unmapped. Thread-safe; may
+/// run inside malloc, and between fork and exec. Never throws. Returns nullptr if out of memory;
+/// callers count the lost data.
 class Arena {
  public:
   static constexpr std::size_t kChunkBytes = 1024 * 1024;
@@ -108,8 +108,6 @@ class Arena {
   static inline constinit std::atomic<std::size_t> mapped_bytes_{0};
 };
 
-// A static bump allocator for calls during which the program's allocator must not be called.
-
 /// A bump allocator in a static buffer; its memory is never reused.
 ///
 /// Serves dlsym while hooks resolve the original functions, and the tracker while the program's
@@ -163,8 +161,6 @@ class BootstrapArena {
   static inline constinit std::atomic<std::size_t> used_{0};
 };
 
-// A table of the address ranges that the tracker's arena has mapped.
-
 /// A sorted table of the arena's mappings, to distinguish the tracker's memory from the program's.
 /// Adjacent ranges are merged. The table stays short, because kernels place mappings side by side.
 ///
@@ -177,7 +173,6 @@ class ArenaRegions {
     std::uintptr_t end;
   };
 
-  /// The capacity of the table, in ranges.
   static constexpr std::size_t kMaxCount = 16 * 1024;
 
   static void add(const void* address, std::size_t bytes) noexcept;

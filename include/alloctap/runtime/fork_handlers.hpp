@@ -11,8 +11,6 @@
 
 namespace alloctap {
 
-// pthread_atfork handlers, which leave every table consistent and every lock free in the child.
-
 /// The lock that guards the registration of the fork handlers. No fork handler releases this lock
 /// in a child. So the lock stores the process id of its holder, and a child may acquire a lock that
 /// its parent process holds. Counts as a lock of the tracker.
@@ -26,8 +24,9 @@ class ForkRegistrationLock {
   std::atomic<std::uint32_t> holder_{0};
 };
 
-/// The process's fork handlers. Before a fork they acquire the control lock, stop the world, then
-/// lock the thread list and the arena. A stopped world implies that all other locks are free.
+/// The process's fork handlers, which leave every table consistent and every lock free in the
+/// child. Before a fork they acquire the control lock, stop the world, then lock the thread list
+/// and the arena. A stopped world implies that all other locks are free.
 class ForkHandlers {
  public:
   using ChildCallback = void (*)() noexcept;
@@ -73,8 +72,6 @@ class ForkHandlers {
   /// Whether the forking thread held the control lock before the fork. Guarded by the control lock.
   static inline constinit bool had_control_ = false;
 };
-
-// A scope guard that holds the control lock, and work deferred until that lock is released.
 
 /// A scope guard that holds the control lock. The program's code, such as a dump's output, may run
 /// inside the scope. `defer` accepts work that would deadlock inside the scope; the destructor runs

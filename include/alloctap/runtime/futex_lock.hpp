@@ -1,4 +1,4 @@
-/// A one-word futex mutex, and single flight: one thread works, later ones wait.
+/// A one-word futex mutex, single flight (one thread works, later ones wait), the control lock.
 #pragma once
 
 #include <atomic>
@@ -9,11 +9,9 @@
 
 namespace alloctap {
 
-// A one-word futex mutex that may be acquired inside malloc.
-
-/// A mutex that spins briefly, then sleeps (Drepper, "Futexes Are Tricky", 2011, section 5). Works
-/// with std::lock_guard; not recursive. While a thread holds the lock, its `inside_tracker()` is
-/// true. Constant-initialized, never destroyed.
+/// A mutex that spins briefly, then sleeps (Drepper, "Futexes Are Tricky", 2011, section 5). May be
+/// acquired inside malloc. Works with std::lock_guard; not recursive. While a thread holds the
+/// lock, its `inside_tracker()` is true. Constant-initialized, never destroyed.
 class FutexLock {
  public:
   constexpr FutexLock() noexcept = default;
@@ -77,8 +75,6 @@ class ScopedUnlock {
   std::uint32_t word_;
 };
 
-// Single flight: one thread does the work, and threads that arrive meanwhile wait for it.
-
 /// Lets the first thread do some work; threads that arrive meanwhile skip the work and can wait
 /// until it ends. Not a lock: data that the work accesses needs its own lock. May be used inside
 /// malloc. May change errno. Constant-initialized, never destroyed.
@@ -111,8 +107,6 @@ class SingleFlight {
 
   std::atomic<std::uint32_t> word_{kFree};
 };
-
-// The lock that serializes start, stop, snapshots and dumps.
 
 using ControlLock = FutexLock;
 

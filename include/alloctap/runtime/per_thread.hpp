@@ -16,8 +16,6 @@
 
 namespace alloctap {
 
-// Per-thread objects of policies and trackers, stored in the thread's `ThreadState`.
-
 /// An index into `ThreadState::kept`, assigned on first use. Constant-initialized.
 class ThreadStateSlot {
  public:
@@ -100,11 +98,9 @@ class PerThread {
   static inline constinit ThreadStateSlot slot_;
 };
 
-// A struct that one thread writes and other threads copy without a data race.
-
-/// A struct stored as relaxed atomic words. A copy that races with a store may mix old and new
-/// words, so it suits only data that tolerates mixing. Constant-initialized as zeros; may be used
-/// inside malloc.
+/// A struct stored as relaxed atomic words: one thread writes it, other threads copy it without a
+/// data race. A copy that races with a store may mix old and new words, so it suits only data that
+/// tolerates mixing. Constant-initialized as zeros; may be used inside malloc.
 template <class T>
 class RelaxedAtomicStruct {
   static_assert(std::is_trivially_copyable_v<T>);

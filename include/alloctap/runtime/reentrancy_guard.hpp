@@ -67,7 +67,6 @@ class ReentrancyGuard {
     return this_thread_slot().depth.load(std::memory_order_relaxed) != 0;
   }
 
-  /// Returns whether this guard is the outermost on its thread.
   [[nodiscard]] bool is_outermost() const noexcept { return depth_before_ == 0; }
 
   /// Does the destructor's work, for code whose destructors are never run.

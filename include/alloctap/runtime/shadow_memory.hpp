@@ -1,4 +1,4 @@
-/// Shadow memory: a 32-bit word for each 16 bytes of address space, or for a larger granule.
+/// Shadow memory, with a 32-bit word per granule of address space; visits of touched pages.
 #pragma once
 
 #include <array>
@@ -272,8 +272,6 @@ class BasicShadowMemory {
 };
 
 using ShadowMemory = BasicShadowMemory<4>;
-
-// Visits and copies only the pages of a block that were touched.
 
 /// Minimum block size for which the kernel is asked which pages are present. The query takes 4 us:
 /// as long as filling a block of this size if resident, 1/40 of that if absent.

@@ -6,8 +6,6 @@
 
 namespace alloctap {
 
-// A large zero-initialized static array that compiles fast.
-
 /// An array of `kCount` objects of type `T`. All-zero bytes must be a valid initial state of `T`,
 /// as for atomic numbers and pointers. Constant-initialized; a static array lies in .bss.
 ///
@@ -30,8 +28,6 @@ class ZeroedArray {
  private:
   alignas(T) std::byte bytes_[kCount * sizeof(T)]{};
 };
-
-// A lazily constructed static object that is never destroyed.
 
 /// Holds a `T` that the first `get` constructs and that is never destroyed. Suits static objects
 /// that are used before static constructors run: a constructor that runs after the first use would

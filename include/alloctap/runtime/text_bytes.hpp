@@ -7,8 +7,6 @@
 
 namespace alloctap {
 
-// A hash of text.
-
 /// Returns the 64-bit FNV-1a hash (RFC 9923), with its high bits XORed into the low ones.
 [[nodiscard]] constexpr std::size_t hash_text(std::string_view text) noexcept {
   std::uint64_t hash = 0xCBF29CE484222325;
@@ -17,8 +15,6 @@ namespace alloctap {
   }
   return static_cast<std::size_t>(hash ^ (hash >> 32));
 }
-
-// Truncation of text without splitting UTF-8 characters.
 
 /// Returns the longest prefix of `text` that has at most `max_bytes` bytes and ends between UTF-8
 /// characters. Cuts invalid UTF-8 at exactly `max_bytes`. May be used inside malloc.

@@ -9,10 +9,8 @@
 
 namespace alloctap {
 
-// Copies of strings at stable addresses.
-
-/// A bump allocator for strings. Its blocks are arena memory, which the destructor frees.
-/// Move-only; not thread-safe.
+/// A bump allocator for strings at stable addresses. Its blocks are arena memory, which the
+/// destructor frees. Move-only; not thread-safe.
 class TextPool {
  public:
   constexpr TextPool() noexcept = default;
@@ -37,8 +35,6 @@ class TextPool {
 
   Block* newest_ = nullptr;
 };
-
-// String interning: one copy of each distinct string.
 
 /// An open-addressing hash set of strings in arena memory. Move-only; not thread-safe.
 class TextSet {

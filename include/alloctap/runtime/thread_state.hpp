@@ -20,8 +20,6 @@
 
 namespace alloctap {
 
-// The tracker's per-thread state, and the mechanism that stops the world.
-
 /// Stops the world: waits until other threads leave their recording scopes, and blocks threads that
 /// enter one. One per process. A thread's flag is 1 while the thread records (`enter` to `leave`).
 /// The stopping thread calls `close`, then waits until all flags are 0.
@@ -246,8 +244,6 @@ class RecordingScope {
  private:
   ThreadState* state_;
 };
-
-// A recording scope that preserves errno.
 
 /// A `RecordingScope` whose destructor restores errno. On Linux `ThreadState` caches the address of
 /// errno, because two calls of the C library for each malloc/free pair cost more.

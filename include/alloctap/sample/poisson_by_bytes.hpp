@@ -1,4 +1,4 @@
-/// A policy that samples at random, in proportion to allocated bytes, and its samplers by thread.
+/// A policy that samples at random, in proportion to allocated bytes, and its per-thread samplers.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,6 @@
 #include "alloctap/sample/sampling_policy.hpp"
 
 namespace alloctap {
-
-// The per-thread Poisson sampler.
 
 /// One `PoissonSampler` per thread and `Policy`. Seeds differ between threads and between
 /// processes, even without ASLR (in a debugger or an emulator), because processes with equal
@@ -66,8 +64,6 @@ class ThreadSampler : public PoissonSampler {
 
   static inline constinit std::atomic<std::uint64_t> made_{0};
 };
-
-// A policy that samples at random, in proportion to allocated bytes.
 
 /// Samples about one allocation per `mean_bytes` allocated bytes and captures its stack; larger
 /// blocks are almost always sampled. Estimates in reports are unbiased, with a confidence interval;

@@ -55,8 +55,6 @@ inline constexpr double kNaturalLogOf2 = 0.693147180559945309417;
   return root;
 }
 
-// A Poisson process over the bytes that one thread allocates.
-
 /// A Poisson process whose points lie at exponentially distributed distances in the sequence of
 /// allocated bytes. An allocation of `s` bytes is sampled if it contains a point, so with
 /// probability 1 - exp(-s / mean), independently of others. tcmalloc (sampler.cc) and Chromium

@@ -12,12 +12,11 @@
 
 namespace alloctap {
 
-// A lock-free Bloom filter of sampled addresses, which rules out most frees by one load.
-
-/// A counting Bloom filter (Fan et al., "Summary cache", 2000) with one hash, the address modulo 4
-/// GiB, and a counter per KiB. A cache line of counters covers 64 KiB of heap, so a walk over the
-/// heap rarely misses the cache. If one address per 512 KiB is in the filter, 1 in 512 of the other
-/// addresses is a false positive.
+/// A counting Bloom filter (Fan et al., "Summary cache", 2000) of sampled addresses, which rules
+/// out most frees by one load. It has one hash, the address modulo 4 GiB, and a counter per KiB. A
+/// cache line of counters covers 64 KiB of heap, so a walk over the heap rarely misses the cache.
+/// If one address per 512 KiB is in the filter, 1 in 512 of the other addresses is a false
+/// positive.
 ///
 /// Thread-safe and lock-free; runs inside malloc. A full counter never changes again, which causes
 /// false positives but no false negatives. Constant-initialized.
@@ -56,11 +55,9 @@ class AddressFilter {
   ZeroedArray<std::atomic<std::uint8_t>, kCounters> counters_;
 };
 
-// Estimated allocations per stack, from samples.
-
-/// Sums of sample weights indexed by StackId, in chunks that never move. All threads share the
-/// sums, which is cheap because samples are rare. Thread-safe, lock-free, runs inside malloc.
-/// Constant-initialized, never destroyed.
+/// Estimates per stack: sums of sample weights indexed by StackId, in chunks that never move. All
+/// threads share the sums, which is cheap because samples are rare. Thread-safe, lock-free, runs
+/// inside malloc. Constant-initialized, never destroyed.
 class StackEstimates {
  public:
   constexpr StackEstimates() noexcept = default;

@@ -1,4 +1,4 @@
-/// The contract of sampling policies, and the view of samples that snapshots get.
+/// The contract of sampling policies, the policy without sampling, and the view for snapshots.
 #pragma once
 
 #include <concepts>
@@ -13,8 +13,6 @@
 #include "alloctap/runtime/thread_state.hpp"
 
 namespace alloctap {
-
-// The contract of sampling policies: which allocations are recorded, and which with a stack.
 
 /// Whether and how an allocation is recorded.
 enum class SampleDecision : std::uint8_t {
@@ -89,8 +87,6 @@ struct CheckedSampling {
   static constexpr bool ok = true;
 };
 
-// The sampling policy of a tracker and its estimates, for snapshots.
-
 /// The estimated counts of one stack: sums of sample weights.
 struct StackEstimate {
   double allocations = 0;
@@ -109,9 +105,8 @@ struct SamplingView {
   StackEstimate (*estimate)(StackId stack) noexcept = nullptr;
 };
 
-// The sampling policy without sampling: exact totals and exact stacks.
-
-/// A policy that records each allocation with its stack. Runs inside malloc.
+/// The policy without sampling: records each allocation with its stack, so that all counts are
+/// exact. Runs inside malloc.
 struct EveryAllocation {
   static constexpr bool selects() noexcept { return false; }
   static constexpr bool records_everything() noexcept { return true; }

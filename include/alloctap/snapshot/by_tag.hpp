@@ -18,8 +18,6 @@
 
 namespace alloctap {
 
-// Attributes memory to tags.
-
 /// Sums over a set of stacks: all allocations since the start, and the live allocations.
 struct OwnedMemory {
   AllocationTotals total;
@@ -110,8 +108,6 @@ struct TagChange {
   static_cast<void>(sums.resize(static_cast<std::size_t>(end - sums.begin())));
   return sums;
 }
-
-// Full paths of tags.
 
 /// Paths, such as "Game/Physics", of the tags at construction. Allocated in the arena. Move-only.
 class TagPaths {

@@ -12,8 +12,6 @@
 
 namespace alloctap {
 
-// Per-frame counters of a game.
-
 /// Number of a game frame. The first mark begins game frame 1; 0 is the time before that mark.
 using FrameNumber = std::uint64_t;
 
@@ -58,8 +56,6 @@ struct FrameRow {
   TagId tag = kNoTag;
 };
 
-// The state of memory budgets.
-
 /// The quantity that a budget limits.
 enum class BudgetKind : std::uint8_t { kHeldBytes, kAllocationsPerFrame, kBytesPerFrame };
 inline constexpr std::size_t kBudgetKinds = 3;
@@ -89,7 +85,6 @@ struct BudgetOffence {
   std::uint64_t limit = 0;
   /// The value of the limited quantity, including this allocation.
   std::uint64_t value = 0;
-  /// The stack of the allocation.
   StackId stack = kNoStackId;
   FrameNumber frame = 0;
   /// Time of the allocation, in nanoseconds since the Unix epoch.
@@ -115,8 +110,6 @@ struct BudgetSummary {
   /// Indexed by `BudgetKind`.
   std::array<LimitSummary, kBudgetKinds> limits{};
 };
-
-// The recorded history of game frames.
 
 /// Allocator activity of one tag in one game frame.
 struct TagOfFrame {

@@ -22,7 +22,6 @@ struct MallocLeakEntry {
 
   /// Size of each block in bytes.
   std::size_t size = 0;
-  /// Number of blocks.
   std::size_t allocations = 0;
   /// Return addresses, innermost first. Padded with zeros; deeper stacks are truncated.
   std::array<std::uintptr_t, kFrames> frames{};

@@ -1,4 +1,4 @@
-/// The difference of two saved profiles, of one process or two.
+/// Heap profiles read from files, and the difference of two profiles, of one process or two.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,6 @@
 #include "alloctap/symbol/symbols.hpp"
 
 namespace alloctap {
-
-// A heap profile read from a file.
 
 /// A return address that occurs in stacks of the profile.
 struct SavedFrame {

@@ -28,8 +28,6 @@
 
 namespace alloctap {
 
-// Frees by thread and allocating stack.
-
 /// Sums over the blocks that one stack allocated and one thread freed, since the start.
 struct FreesByThread {
   StackId stack = kNoStackId;
@@ -62,9 +60,7 @@ struct FreedByThread {
   }
 };
 
-// Allocations in no-allocation scopes.
-
-/// Sums of allocations and frees in no-allocation scopes.
+/// Sums of allocations and frees in allocation scopes.
 struct AllocationSums {
   std::uint64_t allocations = 0;
   std::uint64_t bytes = 0;
@@ -86,15 +82,13 @@ struct OffenceSum {
   [[nodiscard]] std::string_view scope() const noexcept { return name_text; }
 };
 
-// A histogram of live blocks by size.
-
 /// The live blocks of one size class.
 struct SizeClass {
   std::uint64_t live_allocations = 0;
   std::uint64_t live_bytes = 0;
 };
 
-/// Class 0 holds empty blocks; class k holds blocks of 2^(k-1) to 2^k - 1 bytes.
+/// Size class 0 holds empty blocks; class k holds blocks of 2^(k-1) to 2^k - 1 bytes.
 inline constexpr std::size_t kSizeClasses = 65;
 using SizeHistogram = std::array<SizeClass, kSizeClasses>;
 
@@ -109,8 +103,6 @@ using SizeHistogram = std::array<SizeClass, kSizeClasses>;
 [[nodiscard]] constexpr std::uint64_t greatest_size(std::size_t size_class) noexcept {
   return size_class == 0 ? 0 : least_size(size_class) - 1 + least_size(size_class);
 }
-
-// Allocations by thread.
 
 /// The calls of one thread since the start. Ended threads are included. After many threads, a
 /// tracker lets new threads reuse the counters of ended ones. Such a summary covers `threads`
@@ -162,8 +154,6 @@ inline void name_threads(std::span<ThreadSummary> threads) noexcept {
     if (thread.alive) thread.name_bytes = os::thread_name(thread.thread_id, thread.name_text);
   }
 }
-
-// A consistent copy of a tracker's state.
 
 /// Statistics about the completeness of the data. Every report begins with them.
 struct DataQuality {
@@ -227,7 +217,6 @@ struct StackSummary {
   UnreachableSum unreachable{};
 };
 
-/// A live block.
 struct LiveBlock {
   std::uintptr_t address = 0;
   /// Requested size in bytes.

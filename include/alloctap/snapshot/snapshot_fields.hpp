@@ -1,4 +1,11 @@
-/// The fields of the summaries in a snapshot.
+/// The fields of the summaries in a snapshot, for writing and reading them.
+///
+/// JSON reports and recordings are written, and recordings are read, by these lists. To add a
+/// field, add a member to its summary, a line here, and a description in dump/README.md.
+///
+/// `visit_fields(summary, visit)` calls `visit(name, field)` for each field. For a field that is
+/// omitted at a certain value, it calls `visit(name, field, value)`. Names that end in `_bytes` or
+/// `_ns` state the unit; the other fields are counts or booleans.
 #pragma once
 
 #include <concepts>
@@ -11,13 +18,6 @@ namespace alloctap {
 
 template <class Summary, class Of>
 concept FieldsOf = std::same_as<std::remove_const_t<Summary>, Of>;
-
-// Lists of fields, from which JSON reports and recordings are written and recordings are read. To
-// add a field, add a member to its summary, a line here, and a description in dump/README.md.
-//
-// `visit_fields(summary, visit)` calls `visit(name, field)` for each field. For a field that is
-// omitted at a certain value, it calls `visit(name, field, value)`. The unit of names that end in
-// `_bytes` or `_ns` is in the name. The other fields are counts or booleans.
 
 template <FieldsOf<DataQuality> Summary>
 constexpr void visit_fields(Summary& quality, auto&& visit) {

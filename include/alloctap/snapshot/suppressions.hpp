@@ -22,8 +22,6 @@
 
 namespace alloctap {
 
-// Suppression rules for leaks and faults.
-
 /// A suppression rule. `leak:PATTERN` suppresses leaked blocks if a frame of their stack matches by
 /// function, source file or module. `misuse:PATTERN` suppresses faults if a frame in one of their
 /// stacks matches. `double_free:PATTERN` (or another name from `key_of`) suppresses only faults of
@@ -53,7 +51,6 @@ struct SuppressionRule {
 /// thread-safe. Control plane.
 class Suppressions {
  public:
-  /// The index that means no rule.
   static constexpr std::uint32_t kNoRule = std::numeric_limits<std::uint32_t>::max();
   /// The function in which programs define suppressions for LeakSanitizer.
   static constexpr std::string_view kDefaultSource = "__lsan_default_suppressions";
@@ -153,8 +150,6 @@ class Suppressions {
   TextPool pool_;
 };
 
-// Patterns of suppressions for functions, files and modules.
-
 /// Returns whether `pattern` occurs in `text`. A leading '^' anchors it at the start, a trailing
 /// '$' at the end. '*' matches any characters, or none. An empty text never matches. Patterns are
 /// those of LeakSanitizer with two exceptions. A '$' elsewhere is literal. `b$` matches "bab",
@@ -179,8 +174,6 @@ class Suppressions {
     at_start = false;
   }
 }
-
-// Matches suppression rules against frames.
 
 /// Returns whether `pattern` matches a function (inlined or not), the source file or the module of
 /// frame number `frame`. `Frames` is an indexed list such as `FrameList` (dump/named_stacks.hpp).

@@ -1,4 +1,4 @@
-/// Steps that fill a snapshot from a tracker's tables: counts, live blocks, game frames.
+/// A builder of snapshots from a recorder's data: live sums, game frames, timeline, observed parts.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,6 @@
 #include "alloctap/tag/tag_table.hpp"
 
 namespace alloctap {
-
-// Sums over live blocks.
 
 /// Sums of live blocks by stack and by size class. Computed while the world is stopped, with two
 /// array updates per block. With sampling, the sums are Horvitz-Thompson estimates, which add the
@@ -111,8 +109,6 @@ class LiveSums {
   double variance_ = 0;
   std::uint64_t samples_ = 0;
 };
-
-// Computes game frames and their tags from per-thread rows.
 
 /// Computes the tags and sums of a snapshot's game frames from its per-thread rows. Works
 /// backwards: held bytes at a frame's end are the live bytes now minus all later changes.
@@ -225,8 +221,6 @@ class GameFrameRows {
   std::uint64_t held_of_others_ = 0;
   bool complete_ = true;
 };
-
-// Fills a snapshot from a tracker's tables.
 
 /// Copies the overhead bytes of `tags` (may be nullptr) to `overheads`, indexed by TagId. Omits
 /// zeros at the end. Returns false if out of memory.

@@ -1,5 +1,4 @@
-/// A stack capture policy that uses the C++ runtime's unwinder. It is slow, but correct wherever
-/// exceptions work.
+/// A stack capture policy that uses the C++ runtime's unwinder.
 #pragma once
 
 #include <unwind.h>
@@ -12,7 +11,7 @@ namespace alloctap {
 
 /// A capture policy that walks with `_Unwind_Backtrace` of the Itanium C++ ABI (level I, section
 /// 1.5). The unwinder reads .eh_frame, so it needs no frame pointers and passes signal frames. It
-/// takes about 150 ns per frame. Runs inside malloc.
+/// is slow, at about 150 ns per frame, but correct wherever exceptions work. Runs inside malloc.
 ///
 /// libgcc's unwinder takes no lock and allocates nothing if the C library has _dl_find_object
 /// (glibc 2.35). With an older C library, the unwinder calls the loader, which takes a lock.

@@ -321,8 +321,6 @@ class CachedFrameChain {
   ChainEnd end_ = ChainEnd::kCut;
 };
 
-// A stack with its chain of cached frames.
-
 /// The cached frames of one stack: a thread's own, or a fiber's. Used by one thread at a time.
 struct StackChain {
   os::StackBounds bounds;

@@ -23,8 +23,6 @@
 
 namespace alloctap {
 
-// The per-thread state of `ChainCapture`: frame chains, stack cache, buffers.
-
 /// A thread's caches and buffers for `ChainCapture<Rules>`. Belongs to one thread; runs inside
 /// malloc.
 template <class Rules>
@@ -71,8 +69,6 @@ struct ChainMemory {
     return walked.capacity() >= frames || walked.reserve(frames);
   }
 };
-
-// The stack capture shared by all policies that cache frames (`CachedFrameChain`).
 
 /// Returns the caller's stack pointer on architectures whose frame record may lie anywhere in the
 /// frame. `origin.frame` is the address of the saved frame pointer. The function's unwind rule
@@ -171,7 +167,6 @@ class ChainCapture {
     return within(max_frames, memory->memo.find_expected(leaf, stack->serial));
   }
 
-  /// See `RecallingStackCapture`.
   static IdentifiedStack identify_uncached(ThreadState& thread, const CallOrigin& origin,
                                            std::uint32_t max_frames,
                                            RememberedStack* recalled) noexcept {

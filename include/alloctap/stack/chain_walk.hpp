@@ -15,10 +15,9 @@
 
 namespace alloctap {
 
-// A buffer for the frames that a capture unwinds before it adds them to the frame cache.
-
-/// An array of frames, leaf first, each with the stack words read to find it. Its memory comes from
-/// the arena and is freed only by `release`. Belongs to one thread; runs inside malloc.
+/// A buffer of the frames that a capture unwinds before it adds them to the frame cache, leaf
+/// first, each with the stack words read to find it. Its memory comes from the arena and is freed
+/// only by `release`. Belongs to one thread; runs inside malloc.
 class UnwindBuffer {
  public:
   /// Allocates room for `frames` frames with indeterminate content. Returns false if out of memory.
@@ -59,8 +58,6 @@ class UnwindBuffer {
   std::size_t capacity_ = 0;
   std::size_t size_ = 0;
 };
-
-// An incremental stack walk that stops at the first frame that is already cached.
 
 /// An incremental unwind that updates a `CachedFrameChain` to the calling thread's stack. `Rules`
 /// is described at `ChainCapture`. Runs inside malloc.

@@ -13,8 +13,6 @@
 
 namespace alloctap {
 
-// A stack capture policy that unwinds with all registers and tolerates corrupt stacks.
-
 /// A DWARF unwinder that tracks all callee-saved registers and caches no rules. Finds the frames
 /// that `BacktraceStack` finds. Reads the stack through system calls, so a corrupt stack cannot
 /// crash the process, whereas it may crash the C++ runtime's unwinder. Takes some microseconds per
@@ -38,11 +36,9 @@ struct FullUnwindStack {
 
 static_assert(StackCapture<FullUnwindStack>);
 
-// A DWARF unwinder that tracks all callee-saved registers.
-
-/// An unwinder that steps frame by frame and restores every callee-saved register. Reads the stack
-/// through system calls, so a corrupt stack ends the walk but cannot crash the process. Takes some
-/// microseconds per frame. Runs inside malloc; not thread-safe; allocates nothing.
+/// An unwinder that steps frame by frame and restores every callee-saved register. A corrupt stack
+/// ends the walk, because words are read through system calls. Runs inside malloc; not thread-safe;
+/// allocates nothing.
 class RegisterWalk {
  public:
   enum class Outcome : std::uint8_t { kCaller, kOutermost, kFailed };

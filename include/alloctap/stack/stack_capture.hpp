@@ -18,8 +18,6 @@
 
 namespace alloctap {
 
-// The stack capture concept: a policy that finds the return addresses that led to a call.
-
 /// The result of a capture.
 struct CapturedStack {
   /// Number of frames written.
@@ -86,9 +84,7 @@ struct CheckedStack {
   static constexpr bool ok = true;
 };
 
-// Captured stacks identified by a hash, and concepts of captures that compute the hash without
-// copying frames.
-
+/// A captured stack that is identified by its hash, without its frames.
 struct IdentifiedStack {
   StackHash hash;
   CapturedStack stack;
@@ -158,8 +154,6 @@ template <StackCapture S>
     return {thread.frames, identified.stack.depth};
   }
 }
-
-// A stack capture policy that records the return address alone.
 
 /// The cheapest policy: records only the caller of the hooked function. Suffices if allocation
 /// sites call the allocator directly, not through a wrapper function.

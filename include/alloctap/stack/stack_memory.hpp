@@ -1,5 +1,4 @@
-/// Readers of stack words: `LiveStack` is fast within known bounds, `CopiedStack` is safe for any
-/// address.
+/// Readers of stack words: `LiveStack` within known bounds, `CopiedStack` for any address.
 #pragma once
 
 #include <array>
@@ -22,7 +21,7 @@ ALLOCTAP_NO_SANITIZE inline std::uintptr_t load_word(std::uintptr_t address) noe
   return word;
 }
 
-/// A reader of `[low, high)`, the live part of a stack. Precondition: `low` is aligned.
+/// A fast reader of `[low, high)`, the live part of a stack. Precondition: `low` is aligned.
 class LiveStack {
  public:
   [[nodiscard]] static bool is_aligned(std::uintptr_t address) noexcept {

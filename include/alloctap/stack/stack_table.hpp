@@ -13,10 +13,8 @@
 
 namespace alloctap {
 
-// The entry type of a stack table, and a range over a stack's frames.
-
-/// A header followed by the innermost frames of a stack, leaf first. The remaining frames are in
-/// `outer`, which other stacks may share. Immutable.
+/// An entry of a stack table: a header followed by the innermost frames of a stack, leaf first. The
+/// remaining frames are in `outer`, which other stacks may share. Immutable.
 struct StackTableEntry {
   StackHash hash;
   const StackTableEntry* outer = nullptr;
@@ -92,9 +90,7 @@ class StackFrames {
   const StackTableEntry* stack_ = nullptr;
 };
 
-// The memory of a stack table, in which stacks share their outer frames.
-
-/// Storage that deduplicates the outer frames of stacks. A stack is split into parts of
+/// The storage of a stack table, which deduplicates outer frames. A stack is split into parts of
 /// `kPartFrames` frames, counted from the outermost. Stacks whose outer frames are equal share the
 /// parts that hold the equal frames. So a new stack takes memory for its new parts and up to
 /// `kPartFrames` frames. A part's key is the hash of its frames and all frames outside them.
@@ -209,8 +205,6 @@ class StackStorage {
   std::size_t cuts_before_ = 0;
 };
 
-// The stack table, which gives every distinct stack a 32-bit id.
-
 /// The id of all stacks that could not be stored. This id has no frames.
 inline constexpr StackId kUnknownStack = 1;
 /// The id of calls whose stack the sampling policy chose not to capture. This id has no frames.
@@ -218,9 +212,9 @@ inline constexpr StackId kStackNotTaken = 2;
 /// The first id of a stack with frames.
 inline constexpr StackId kFirstStack = 3;
 
-/// An append-only hash table of stacks, each with frames and an owner. Look-ups are lock-free;
-/// insertions take a lock. Stacks are never removed: an id's frames stay readable until the process
-/// ends. Thread-safe. Runs inside malloc. Constant-initialized, deliberately never destroyed.
+/// An append-only hash table of stacks, each with a 32-bit id, frames and an owner. Look-ups are
+/// lock-free; insertions take a lock. Stacks are never removed: an id's frames stay readable until
+/// the process ends. Thread-safe. Runs inside malloc. Constant-initialized, never destroyed.
 class StackTable {
  public:
   constexpr StackTable() noexcept = default;

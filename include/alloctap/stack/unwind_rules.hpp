@@ -13,8 +13,6 @@
 
 namespace alloctap {
 
-// The state of one frame in an unwind walk, with the stack words read to find it.
-
 /// A stack frame: the registers from which an `UnwindRule` finds the caller.
 struct UnwindFrame {
   /// The return address or, if a signal interrupted the function, the interrupted instruction's
@@ -69,14 +67,12 @@ struct NotedFrame {
   FrameWords words;
 };
 
-// An 8-byte encoding of rows of unwind tables.
-
 namespace elf {
 struct CallFrameRow;
 }
 
 /// An unwind rule that finds the caller from the stack pointer and the frame pointer alone. Nearly
-/// all unwind table rows of compiled code fit in this struct. `kNeedsTable` marks the other rows.
+/// all unwind table rows of compiled code fit in its 8 bytes. `kNeedsTable` marks the other rows.
 struct UnwindRule {
   enum class Kind : std::uint8_t {
     /// No rule: the code has no unwind table.
@@ -141,10 +137,8 @@ struct UnwindRule {
 
 static_assert(sizeof(UnwindRule) == sizeof(std::uint64_t));
 
-/// Encodes `row`; returns `kNeedsTable` if it does not fit in 8 bytes.
+/// Encodes `row`; returns `kNeedsTable` if it does not fit.
 [[nodiscard]] UnwindRule rule_of(const elf::CallFrameRow& row) noexcept;
-
-// The process-wide map from code addresses to unwind rules.
 
 /// A cache of unwind rules in two direct-mapped tables keyed by call address. The small table has
 /// the first rules stored; most programs need no more. The large table has later rules. Rules
@@ -224,10 +218,6 @@ class UnwindRuleCache {
   First first_;
   Table<16> later_;
 };
-
-namespace elf {
-struct CallFrameRow;
-}
 
 /// Returns the unwind table row at `address`, or the row of a signal trampoline. Returns nullptr if
 /// the address has no row, or the table is unreadable. Interprets the table on each call. The

@@ -13,8 +13,7 @@
 
 namespace alloctap {
 
-// One unwind step: from a frame to its caller.
-
+/// The result of a step from a frame to its caller.
 enum class UnwindOutcome : std::uint8_t {
   kCaller,
   /// The frame has no caller, because it is the first of a thread or process.
@@ -147,8 +146,6 @@ ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_outwards(const UnwindFrame& frame, con
   return rule.is_plain() ? step_plainly(frame, rule, caller, found, memory)
                          : step_specially(frame, rule, caller, memory);
 }
-
-// One unwind step by frame record, for code that has no unwind table but keeps frame pointers.
 
 /// Returns the caller's stack pointer for a step by `rule`, the caller's unwind rule. The result is
 /// `record_end`, the end of the callee's frame record, if the ABI ends frames with their records.

@@ -1,4 +1,4 @@
-/// A module's ELF file, its separate debug file, and its libdwfl session.
+/// A module's ELF file, debug file and libdwfl session, and a hint at unreadable debug information.
 #pragma once
 
 #include <elfutils/libdwelf.h>
@@ -25,8 +25,6 @@
 #include "alloctap/symbol/module_table.hpp"
 
 namespace alloctap::libdw {
-
-// Finds a module's ELF file and its separate debug file.
 
 /// The bytes of a GNU build-id. Empty if the file has no build-id.
 using BuildId = std::span<const std::byte>;
@@ -151,8 +149,6 @@ struct OpenFile {
   return own.file.is_open() ? std::move(own) : find_debug_file(id, {}, {});
 }
 
-// A libdwfl session for one module.
-
 /// A libdwfl session that contains one module, loaded at the addresses that its file states. Not
 /// thread-safe; allocates from the host.
 class DebugModule {
@@ -205,8 +201,6 @@ class DebugModule {
   std::unique_ptr<Dwfl, End> session_;
   Dwfl_Module* module_ = nullptr;
 };
-
-// Detects debug information compressed by a method that libdw cannot read.
 
 /// Returns whether debug sections of `elf` are compressed with zstd. elfutils reads zstd from 0.189
 /// on, if built with zstd.

@@ -21,8 +21,6 @@
 
 namespace alloctap::libdw {
 
-// An address-sorted function table of a module.
-
 /// The function symbols of a module, sorted by address. The symbols come from .symtab of the module
 /// or its debug file, otherwise from .dynsym. libdwfl would scan the table for each address.
 class FunctionSymbols {
@@ -83,8 +81,6 @@ class FunctionSymbols {
 
   std::vector<Function> functions_;
 };
-
-// Maps addresses to the compilation units of a module.
 
 /// A compilation unit and the addresses to symbolize in it.
 struct UnitWithAddresses {
@@ -150,8 +146,6 @@ void for_each_inside(const std::vector<std::uint64_t>& addresses, std::uint64_t 
   }
   return units;
 }
-
-// Finds the function at an address and the functions inlined there.
 
 /// Finds the functions at each address of a unit in one walk over the unit's DIEs.
 /// `dwarf_getscopes` would walk over all functions of the unit for each address.
@@ -232,10 +226,8 @@ class Scopes {
   bool everywhere_ = false;
 };
 
-// Names of functions from DWARF.
-
-/// A cache of qualified and demangled function names. Returned names live as long as this object.
-/// Not thread-safe; allocates from the host.
+/// A cache of qualified and demangled function names from DWARF. Returned names live as long as
+/// this object. Not thread-safe; allocates from the host.
 class FunctionNames {
  public:
   [[nodiscard]] std::string_view of_symbol(const char* symbol) { return demangled_.of(symbol); }

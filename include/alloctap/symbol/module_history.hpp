@@ -17,8 +17,6 @@
 
 namespace alloctap {
 
-// Unloaded modules with the names of their frames.
-
 /// A module that was unloaded, while recorded stacks still contain addresses in the module.
 struct UnloadedModule {
   Module module;
@@ -91,11 +89,10 @@ class ModuleHistory {
   UnloadedModule* first_ = nullptr;
 };
 
-// A queue of modules about to be unloaded.
-
-/// A lock-free ring buffer. The loader's unload notifications add modules; the thread with the
-/// control lock removes modules. The loader serializes the notifications, so the producer is
-/// single. Neither side waits or allocates. Constant-initialized, never destroyed.
+/// A lock-free ring buffer of modules about to be unloaded. The loader's unload notifications add
+/// modules; the thread with the control lock removes modules. The loader serializes the
+/// notifications, so the producer is single. Neither side waits or allocates. Constant-initialized,
+/// never destroyed.
 class UnloadedModuleQueue {
  public:
   static constexpr std::size_t kCapacity = 32;

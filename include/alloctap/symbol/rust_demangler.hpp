@@ -14,11 +14,9 @@
 
 namespace alloctap::rust {
 
-// A demangler for Rust's v0 mangling.
-
-/// Demangles one symbol (RFC 2603). As `c++filt`, omits crate hashes and types of constants. A
-/// recursive-descent parser with at most `kMaxDepth` levels; stops when the buffer is full.
-/// Allocates nothing, so it may run in a crash report.
+/// Demangles one symbol of the v0 mangling (RFC 2603). As `c++filt`, omits crate hashes and types
+/// of constants. A recursive-descent parser with at most `kMaxDepth` levels; stops when the buffer
+/// is full. Allocates nothing, so it may run in a crash report.
 class Demangler : Printer {
  public:
   using Printer::Printer;
@@ -34,7 +32,6 @@ class Demangler : Printer {
   }
 
  private:
-  /// Parses a path without output.
   void skip_path() noexcept {
     ++skipped_;
     print_path(false);
@@ -279,8 +276,6 @@ class Demangler : Printer {
 }  // namespace alloctap::rust
 
 namespace alloctap {
-
-// Demangles Rust symbols, v0 and legacy.
 
 /// Demangles a symbol of Rust's v0 mangling (RFC 2603) into `buffer`, where the name may be
 /// truncated. Returns an empty string for other symbols. Allocates nothing.

@@ -15,8 +15,6 @@
 
 namespace alloctap::rust {
 
-// A tokenizer for Rust's v0 mangling.
-
 /// An identifier, and the number that distinguishes it from equal identifiers in its scope.
 struct Identifier {
   std::uint64_t disambiguator = 0;
@@ -130,8 +128,6 @@ class Cursor {
   bool failed_ = false;
 };
 
-// Basic types and constants of Rust's v0 mangling.
-
 /// Returns the basic type for `tag`, or an empty string.
 [[nodiscard]] constexpr std::string_view basic_type(char tag) noexcept {
   constexpr std::string_view kTypes[] = {"i8",   "bool",  "char",  "f64", "str", "f32", "",
@@ -208,8 +204,6 @@ inline bool append_constant(char type, std::string_view digits, BoundedText& out
   out.append("'");
   return true;
 }
-
-// Output primitives of the Rust demangler.
 
 /// A Punycode decoder (RFC 3492, 6.2) for at most `kMaxCharacters` characters.
 class Punycode {

@@ -1,4 +1,4 @@
-/// The concept of symbolizers, which map addresses to functions, files and lines.
+/// Concept of symbolizers, which map addresses to functions, files and lines, and `NoSymbolizer`.
 #pragma once
 
 #include <concepts>
@@ -49,9 +49,8 @@ struct CheckedSymbolizer {
   static constexpr bool ok = true;
 };
 
-// A symbolizer without names. Reports show module, offset and build-id for later symbolization.
-
-/// A symbolizer that names no function and needs no library.
+/// A symbolizer that names no function and needs no library. Reports show module, offset and
+/// build-id for later symbolization.
 struct NoSymbolizer {
   static constexpr std::string_view name = "none";
   static void symbolize(std::span<const CodeAddress>, Symbols&) noexcept {}

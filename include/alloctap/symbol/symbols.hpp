@@ -11,8 +11,6 @@
 
 namespace alloctap {
 
-// Input and output of a symbolizer.
-
 struct Module;
 
 /// An address to symbolize.
@@ -32,8 +30,6 @@ struct SourceFrame {
   /// Line number from 1; 0 if unknown.
   std::uint32_t line = 0;
 };
-
-// The results of a symbolizer.
 
 /// The frames of each symbolized place: innermost inlined function first, the function that is not
 /// inlined last. Allocated in the arena; frames are missing if out of memory. Move-only; not

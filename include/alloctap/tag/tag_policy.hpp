@@ -1,4 +1,4 @@
-/// The contract of tag policies, which assign an owner to each allocation.
+/// The contract of tag policies, which assign an owner to each allocation, and the default policy.
 #pragma once
 
 #include <concepts>
@@ -63,9 +63,7 @@ struct CheckedTags {
   static constexpr bool ok = true;
 };
 
-// A tag policy without tags: stacks differ only by their frames.
-
-/// The default tag policy; compiles to no code.
+/// The default policy, without tags: stacks differ only by their frames. Compiles to no code.
 struct NoTags {
   static constexpr StackOwner current(const ThreadState&) noexcept { return {}; }
   static constexpr TagsDescription description() noexcept { return {}; }

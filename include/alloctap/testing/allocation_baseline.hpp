@@ -33,8 +33,6 @@
 
 namespace alloctap::testing {
 
-// Baseline files: their location, environment variables, reading and writing.
-
 inline constexpr std::string_view kBaselineOpening = "alloctap baseline ";
 inline constexpr std::string_view kBaselineVersion = "1";
 
@@ -284,8 +282,6 @@ class BaselineFile {
   std::string path_;
 };
 
-// A wrapper for objects whose allocations a tracker must not record.
-
 /// Constructs and destroys a `Value` under a `ReentrancyGuard`, so its allocations are not
 /// recorded. An unguarded destructor would count as frees of unknown blocks. Move-only. As
 /// thread-safe as `Value`.
@@ -305,8 +301,6 @@ class Unrecorded {
  private:
   std::optional<Value> value_;
 };
-
-// Regression tests of allocation counts per stack against a baseline file.
 
 struct BaselineOptions {
   /// Directory of the file. If empty: the environment variable ALLOCTAP_BASELINES, or "baselines"

@@ -28,8 +28,6 @@
 
 namespace alloctap::testing {
 
-// Conversion of counts per stack id to counts per symbolized stack.
-
 /// Returns the part of `frames` inside the measured function. Removes the frame whose call address
 /// is `caller`, all frames outside of it, and one inner frame: `MeasuredCallable`, or the outermost
 /// function inlined into it. Returns all frames if no frame is at `caller`, as on other threads or
@@ -82,8 +80,6 @@ template <class Counts>
   }
   return baseline;
 }
-
-// Counts the allocations that a callable makes.
 
 /// The allocations of the calling thread during a measurement, including blocks freed since.
 struct AllocationCount {
@@ -156,8 +152,6 @@ inline void leave_out_framework(AllocationCount& count, const NamedStacks& names
   return tracker->name_stacks(stacks);
 }
 
-// The default allocation counter of baselines.
-
 /// Counts the allocations of the calling thread per stack while `work()` runs. Uses the stack ids
 /// of the tracker that has the observer `AllocationScopes`; fails if no such tracker has a session.
 /// Passes exceptions of `work` on. Control plane.
@@ -183,11 +177,9 @@ struct ScopeCounter {
   }
 };
 
-// Detection of memory growth over repeated calls.
-
-/// Compares the live blocks at three calls of `look`. Covers allocations that this thread, and
-/// threads started by this thread, make while the object exists. Control plane; at most one object
-/// at a time. The object's own allocations are not recorded.
+/// Detects memory growth: compares the live blocks at three calls of `look`. Covers allocations
+/// that this thread, and threads started by this thread, make while the object exists. Control
+/// plane; at most one object at a time. The object's own allocations are not recorded.
 class GrowthWatch {
  public:
   void look() {

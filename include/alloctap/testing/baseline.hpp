@@ -1,4 +1,4 @@
-/// Allocation counts by symbolized stack, and their comparison as numbers and as text.
+/// Allocation counts by symbolized stack, and their comparison with a baseline, also as text.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,12 @@
 
 namespace alloctap::testing {
 
-// Allocation counts by symbolized stack, comparable between runs and builds.
-
 /// The frames of a stack, leaf first, each as "module  function" with "?" for unknown parts. Never
 /// empty: for an unknown stack, one line states that the stack is unknown.
 using BaselineStack = std::vector<std::string>;
 
-/// Allocation counts by stack. Two calls in one function have equal lines, so their counts add up.
+/// Allocation counts by stack, comparable between runs and builds. Two calls in one function have
+/// equal lines, so their counts add up.
 struct Baseline {
   std::map<BaselineStack, BaselineCount> stacks;
 
@@ -33,8 +32,6 @@ struct Baseline {
 
   friend bool operator==(const Baseline&, const Baseline&) = default;
 };
-
-// Comparison of allocation counts with a baseline, within tolerances.
 
 /// Maximum deviation from the baseline: the larger of an absolute number and a percentage. A
 /// negative or NaN percentage counts as 0.
@@ -149,8 +146,6 @@ class BaselineComparer {
                                                           const BaselineTolerance& tolerance = {}) {
   return BaselineComparer(tolerance).compare(before, after);
 }
-
-// Text output of a comparison with a baseline.
 
 /// Returns "12 -> 13 allocations (+1)"; if both numbers are equal, "12 allocations".
 [[nodiscard]] inline std::string change_text(std::uint64_t before, std::uint64_t after,

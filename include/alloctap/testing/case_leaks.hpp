@@ -34,8 +34,6 @@
 
 namespace alloctap::testing {
 
-// Attribution of blocks to test cases by tags.
-
 using alloctap::expected_to_stay;
 using alloctap::ExpectedLeak;
 
@@ -89,8 +87,6 @@ class CaseTags {
   std::map<TagId, std::string> names_;
 };
 
-// Suppression rules for known leaks of test cases.
-
 /// Leak suppressions in LeakSanitizer's syntax (`Suppressions`), allocated in the arena. Control
 /// plane; not thread-safe.
 class ExpectedLeaks {
@@ -108,7 +104,6 @@ class ExpectedLeaks {
     return rules_.add(text, source);
   }
 
-  /// Adds the rules in the file at `path`.
   [[nodiscard]] Status add_file(const char* path) {
     ArenaArray<char> contents;
     const int error = read_file(path, kMaxBytes, contents);
@@ -145,8 +140,6 @@ class ExpectedLeaks {
 
   Suppressions rules_;
 };
-
-// Leak detection per test case.
 
 /// Detects leaking test cases, for adapters of test frameworks. Every case runs once. Cases with
 /// live blocks afterwards are suspects and run again. A case leaks if a stack left a block in both

@@ -10,8 +10,6 @@
 
 namespace alloctap::testing {
 
-// Allocation counts of one stack during a measurement.
-
 /// Number of allocations and their requested bytes, including blocks freed meanwhile.
 struct BaselineCount {
   std::uint64_t allocations = 0;
@@ -31,8 +29,6 @@ struct CountedStack {
   std::uint64_t allocations = 0;
   std::uint64_t bytes = 0;
 };
-
-// Counts with singular or plural nouns, for messages of tests.
 
 /// Returns "1 block" or "12345 blocks". Appends "s", so `noun` must be regular. Control plane.
 [[nodiscard]] inline std::string count_text(std::uint64_t count, std::string_view noun) {

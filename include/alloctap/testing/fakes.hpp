@@ -21,8 +21,6 @@
 
 namespace alloctap::testing {
 
-// An event sink that stores all calls, for tests of hook backends.
-
 enum class SinkFunction : std::uint8_t {
   kAllocate,
   kDeallocate,
@@ -49,9 +47,9 @@ struct SinkCall {
   CallOrigin origin{};
 };
 
-/// An event sink that stores the first `kMaxCount` calls in a fixed array, so it may run inside
-/// malloc. Changes errno in each call, as a real sink may. Thread-safe, except for reading during
-/// calls. Sinks with different `Tag` types are independent.
+/// An event sink, for tests of hook backends. Stores the first `kMaxCount` calls in a fixed array,
+/// so it may run inside malloc. Changes errno in each call, as a real sink may. Thread-safe, except
+/// for reading during calls. Sinks with different `Tag` types are independent.
 template <class Tag = void>
 struct FakeSink {
   static constexpr std::size_t kMaxCount = 1024;
@@ -138,8 +136,6 @@ struct FakeSink {
 
 static_assert(EventSink<FakeSink<>>);
 
-// A queue consumer that stores all calls, for tests of queues.
-
 enum class ConsumerFunction : std::uint8_t {
   kAllocation,
   kDeallocation,
@@ -156,8 +152,8 @@ struct ConsumerCall {
   BlockRecord record;
 };
 
-/// Stores all calls in order, and the records of live blocks, which `take` returns. Thread-safe. No
-/// tracker records the consumer's own allocations, on any thread.
+/// A consumer, for tests of queues. Stores all calls in order, and the records of live blocks,
+/// which `take` returns. Thread-safe. No tracker records its own allocations, on any thread.
 class FakeConsumer {
  public:
   void record_allocation(const RecordedAllocation& allocation) noexcept {
@@ -194,13 +190,11 @@ class FakeConsumer {
     calls_.push_back({ConsumerFunction::kPair, nullptr, record});
   }
 
-  /// Returns a copy of all calls so far.
   [[nodiscard]] std::vector<ConsumerCall> calls() {
     const std::lock_guard hold(lock_);
     return calls_;
   }
 
-  /// Returns a copy of the live records.
   [[nodiscard]] std::map<void*, BlockRecord> live() {
     const std::lock_guard hold(lock_);
     return live_;
@@ -220,9 +214,7 @@ class FakeConsumer {
   std::map<void*, BlockRecord> live_;
 };
 
-// A symbolizer with functions defined by a test, for tests of dumps.
-
-/// A symbolizer that knows the functions passed to `know`.
+/// A symbolizer, for tests of dumps, that knows the functions passed to `know`.
 struct FakeSymbolizer {
   /// A function at `[start, end)`.
   struct Function {
@@ -256,10 +248,8 @@ struct FakeSymbolizer {
 
 static_assert(Symbolizer<FakeSymbolizer>);
 
-// A stack capture policy with frames defined by a test.
-
-/// Returns as the captured stack the frames that the calling thread last passed to `play`. Before
-/// the first `play`, returns a failed capture without frames.
+/// A stack capture policy that returns the frames that the calling thread last passed to `play`.
+/// Before the first `play`, returns a failed capture without frames.
 struct ScriptedStack {
   static constexpr std::string_view name = "scripted";
 

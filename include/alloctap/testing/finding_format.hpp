@@ -19,8 +19,6 @@
 
 namespace alloctap::testing {
 
-// Findings: memory problems found by tests, and the input of report formats.
-
 enum class FindingKind : std::uint8_t {
   kLeak,
   /// An allocation in a no-allocation scope.
@@ -42,7 +40,7 @@ struct FindingStack {
   std::vector<FrameText> frames = {};
 };
 
-/// One problem. Unknown members are empty or 0.
+/// A memory problem. Unknown members are empty or 0.
 struct Finding {
   FindingKind kind = FindingKind::kLeak;
   FindingLevel level = FindingLevel::kError;
@@ -122,8 +120,6 @@ struct FindingRule {
   return text;
 }
 
-// The concept of report formats for findings.
-
 /// Satisfied by formats that can write `findings` to `out`, which stores output errors.
 template <class F>
 concept FindingFormat = requires(const F& format, const Findings& findings, DumpWriter& out) {
@@ -142,8 +138,6 @@ Status write_findings(const Findings& findings, const Format& format, Output&& o
   if (Status status = writer.finish(); !status.ok()) return status;
   return output.commit();
 }
-
-// Source locations of findings, as paths and URIs.
 
 /// A source location. `file` is empty if unknown; `line` is 0 if only the file is known.
 struct SourcePlace {

@@ -32,7 +32,6 @@ struct TestPlace {
   std::string_view test_case = {};
 };
 
-/// Makes a finding of `kind` with `message`.
 [[nodiscard]] inline Finding make_finding(FindingKind kind, std::string message,
                                           const TestPlace& test = {}) {
   return {.kind = kind,
@@ -99,7 +98,6 @@ template <class Tracker>
   return Status();
 }
 
-/// Returns a finding for the misuse, with its stacks.
 [[nodiscard]] inline Finding misuse_finding(const CountedMisuse& counted, const NamedStacks& names,
                                             const TestPlace& test) {
   const Misuse& misuse = counted.first;

@@ -19,8 +19,6 @@
 
 namespace alloctap::testing {
 
-// Messages and leak results of test framework adapters.
-
 /// Collects leaks, and prints messages to standard error immediately. Control plane. Its
 /// allocations are not recorded.
 class LeakNotes {
@@ -71,8 +69,6 @@ class LeakNotes {
   std::vector<LeakedCase> cases_;
   bool failed_ = false;
 };
-
-// Leak reports for continuous integration, written by test framework adapters.
 
 /// Writes the leaks in `notes` as JUnit XML to the file that ALLOCTAP_JUNIT names. If
 /// GITHUB_ACTIONS is "true", also writes annotations to standard output. A write error fails the

@@ -19,8 +19,6 @@
 
 namespace alloctap::testing {
 
-// Identification of a test framework's frames by function names.
-
 /// Returns the name of `function` without return type and parameters: "testing::Test::Run" for
 /// "void testing::Test::Run()". If `function` is not a C++ name, returns some substring.
 [[nodiscard]] inline std::string_view qualified_name(std::string_view function) noexcept {
@@ -132,8 +130,6 @@ class FrameworkFrames {
   std::span<const std::string_view> scopes_;
 };
 
-// The interface to the test framework that reports failures.
-
 /// Failure function and name prefixes of one framework, supplied by its adapter.
 struct TestFramework {
   /// Prefixes of the framework's function names.
@@ -163,8 +159,6 @@ struct TestFramework {
  private:
   static inline constinit std::atomic<const TestFramework*> current_{nullptr};
 };
-
-// A type-erased interface to the tracker of a test program.
 
 /// Function pointers to a tracker's functions, so that only one source file of a test program needs
 /// the tracker's type and compiles its code.

@@ -18,8 +18,6 @@
 
 namespace alloctap::arch::aarch64 {
 
-// Recognizes thunks: functions that only jump to another one, such as PLT entries.
-
 namespace thunks {
 
 /// The first instructions of the code, without the landing pad. Words beyond its end are 0.
@@ -101,8 +99,6 @@ inline bool is_binding_stub(std::span<const std::byte> code) noexcept {
   return thunks::Words(code, 0)[0].word == kStore;
 }
 
-// Candidate island addresses within a branch's reach of a function.
-
 /// Calls `visit(place)` for addresses within 128 MiB of `start` until `visit` returns true. Returns
 /// false if `visit` never does. Visits one address per 16 KiB, nearest first. Addresses below the
 /// function come first, because the heap may grow above it.
@@ -120,22 +116,20 @@ bool visit_island_places(std::uintptr_t start, Visit&& visit) noexcept {
   return false;
 }
 
-// `EntryPatch` of arch/entry_patch.hpp for AArch64: one branch at the function's entry.
-//
-// One aligned 4-byte store replaces one instruction, so no thread executes a mixture of old and
-// new code. No thread has to trap or be stopped. Afterwards the instruction caches are
-// invalidated, and `synchronize` makes every thread refetch. Until then, a thread may execute the
-// old or the new instruction. Both are correct, because the island is never freed.
-//
-// The architecture guarantees that a concurrent thread executes the old or the new word if both
-// instructions are in this list: b, bl, brk, hvc, isb, nop, smc, svc. Nearly all functions begin
-// with other instructions. For them, the guarantee holds only for threads that synchronize before
-// they execute the word (DDI 0487, "Concurrent modification and execution of instructions"). When
-// Linux patches itself, it stops all processors. A program could only stop threads by signals,
-// which threads may block. In practice, processors fetch aligned words atomically, and caches are
-// coherent after invalidation. All tools that hook running functions rely on this behaviour.
-
-/// A planned or applied patch. Trivially copyable.
+/// A planned or applied patch: one branch at the function's entry. Trivially copyable.
+///
+/// One aligned 4-byte store replaces one instruction, so no thread executes a mixture of old and
+/// new code. No thread has to trap or be stopped. Afterwards the instruction caches are
+/// invalidated, and `synchronize` makes every thread refetch. Until then, a thread may execute the
+/// old or the new instruction. Both are correct, because the island is never freed.
+///
+/// The architecture guarantees that a concurrent thread executes the old or the new word if both
+/// instructions are in this list: b, bl, brk, hvc, isb, nop, smc, svc. Nearly all functions begin
+/// with other instructions. For them, the guarantee holds only for threads that synchronize before
+/// they execute the word (DDI 0487, "Concurrent modification and execution of instructions"). When
+/// Linux patches itself, it stops all processors. A program could only stop threads by signals,
+/// which threads may block. In practice, processors fetch aligned words atomically, and caches are
+/// coherent after invalidation. All tools that hook running functions rely on this behaviour.
 class EntryPatch {
  public:
   /// Size of an island, which consists of a stub and a trampoline.

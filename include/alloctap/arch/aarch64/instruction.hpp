@@ -1,5 +1,4 @@
-/// A decoder of position-dependent A64 instructions (Arm Architecture Reference Manual, DDI 0487,
-/// C4 and C6).
+/// A decoder of position-dependent A64 instructions (Arm ARM, DDI 0487, C4 and C6).
 #pragma once
 
 #include <array>

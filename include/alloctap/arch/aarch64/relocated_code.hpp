@@ -13,8 +13,6 @@
 
 namespace alloctap::arch::aarch64 {
 
-// An A64 assembler for trampolines.
-
 /// Register numbers. `kScratch` and `kSecondScratch` are the ABI's scratch registers for linker
 /// veneers, so any call may change them.
 inline constexpr std::uint32_t kScratch = 16;
@@ -86,8 +84,6 @@ class CodeWriter {
   std::size_t size_ = 0;
   bool reaches_ = true;
 };
-
-// Rewrites a displaced instruction for execution in a trampoline.
 
 /// Room for six instructions and a literal. The instructions are a landing pad, one that signs, at
 /// most three for the displaced one, and the jump back.

@@ -17,10 +17,8 @@
 
 namespace alloctap::arch::x86_64 {
 
-// `EntryPatch` of arch/entry_patch.hpp for x86-64: a jmp rel32 at the function's entry.
-
-/// A planned or applied patch. Trivially copyable. Keep the object as long as a thread may trap,
-/// because the trap handler needs `resume_place`.
+/// A planned or applied patch: a jmp rel32 at the function's entry. Trivially copyable. Keep the
+/// object as long as a thread may trap, because the trap handler needs `resume_place`.
 class EntryPatch {
  public:
   /// Size of an island, which consists of a stub and a trampoline.
@@ -65,8 +63,8 @@ class EntryPatch {
   }
 
   /// Writes to `room` the island that will be mapped at `place`, an address that `visit_places`
-  /// visited. The stub jumps through the word at `pointer`. If the result is a refusal, only `room`
-  /// has changed, and another address may work.
+  /// visited. The stub jumps through the word at `pointer`, at most 2 GiB away. If the result is a
+  /// refusal, only `room` has changed, and another address may work.
   PatchRefusal write_island(std::span<std::byte, kIslandBytes> room, std::uintptr_t place,
                             std::uintptr_t pointer) noexcept {
     const std::uintptr_t trampoline = place + kTrampolineOffset;
@@ -150,8 +148,6 @@ class EntryPatch {
   PatchedText text_;
   std::uintptr_t trampoline_ = 0;
 };
-
-// Recognizes thunks: functions that only jump to another one, such as PLT entries.
 
 /// Returns the destination of `code` at `address` if it is a thunk; otherwise nullopt. A thunk is
 /// an optional endbr64, then a jmp to an address or through a word in memory (PLT entries).

@@ -13,8 +13,6 @@
 
 namespace alloctap::arch::x86_64 {
 
-// A decoder of x86-64 instructions (by Zydis), reduced to the properties needed to move them.
-
 /// The control flow after an instruction.
 enum class Flow : std::uint8_t {
   kNext,
@@ -27,6 +25,7 @@ enum class Flow : std::uint8_t {
   kBreakpoint,
 };
 
+/// A decoded instruction, reduced to the properties needed to move it.
 struct Instruction {
   std::uintptr_t address = 0;
   std::array<std::byte, ZYDIS_MAX_INSTRUCTION_LENGTH> bytes{};
@@ -164,8 +163,6 @@ inline std::optional<Instruction> decode_instruction(std::span<const std::byte> 
   instruction.uses_stack_pointer = decoding::has_stack_pointer(raw);
   return instruction;
 }
-
-// Computes the length of functions without unwind tables.
 
 /// Returns the length of the function at the start of `code`, or 0 if `code` ends first or cannot
 /// be decoded. The function is assumed to end at the first return or jump that no branch skips.

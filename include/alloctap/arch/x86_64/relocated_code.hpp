@@ -17,8 +17,6 @@
 
 namespace alloctap::arch::x86_64 {
 
-// An x86-64 assembler for trampolines.
-
 /// Length of a jump to any address, encoded as jmp [rip+0] followed by the address.
 inline constexpr std::size_t kFarJumpBytes = 14;
 
@@ -106,8 +104,6 @@ class CodeWriter {
   std::uintptr_t address_;
   std::size_t size_ = 0;
 };
-
-// Rewrites displaced instructions for execution in a trampoline.
 
 /// Suffices for any displaced code: at most five conditional long jumps, a landing pad, the jump
 /// back.

@@ -1,4 +1,4 @@
-/// Stub addresses and stores by which an entry changes while other threads run it.
+/// Cross-modifying code: stores to an entry that other threads run, and safe stub addresses.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,6 @@
 
 namespace alloctap::arch::x86_64 {
 
-// One-byte opcodes that always trap.
-
 /// The opcode of int3.
 inline constexpr std::byte kBreakpointByte{0xCC};
 
@@ -23,8 +21,6 @@ inline constexpr std::byte kBreakpointByte{0xCC};
 inline constexpr std::array<std::uint8_t, 16> kTrapBytes{
     0xCC, 0xEA, 0xCE, 0x9A, 0x06, 0x07, 0x0E, 0x16, 0x17, 0x1E, 0x1F, 0x27, 0x2F, 0x37, 0x3F, 0x60,
 };
-
-// Cross-modifying code: changes a function's entry while other threads run it.
 
 using PatchBytes = std::array<std::byte, kPatchBytes>;
 
@@ -91,15 +87,6 @@ void store_text(const PatchedText& text, bool patched, Synchronize&& synchronize
   synchronize();
 }
 
-// Candidate stub addresses that are safe for threads suspended between displaced instructions.
-//
-// A thread may be suspended after the first displaced instruction for any time. When the thread
-// resumes, it executes bytes of the jump's displacement. So each displacement byte at which a
-// displaced instruction began must be an opcode that traps. This requirement constrains the
-// displacement, and so the stub's address. The trap handler sends the thread to the trampoline; no
-// thread has to be stopped or waited for. The technique of displacement bytes that are also
-// opcodes is from Chamith et al., "Instruction Punning", PLDI 2017.
-
 /// Returns for each displacement byte, lowest first, whether the byte must trap because a displaced
 /// instruction began at its address.
 inline std::array<bool, 4> bound_displacement_bytes(const DisplacedCode& displaced) noexcept {
@@ -154,6 +141,12 @@ bool visit_displacements(std::uint32_t highest, const std::array<bool, 4>& bound
 
 /// Calls `visit(stub)` for candidate addresses until `visit` returns true. Returns false if `visit`
 /// never does. Visits at most one address per 16 KiB of the jump's reach.
+///
+/// A thread may be suspended after the first displaced instruction for any time. When the thread
+/// resumes, it executes bytes of the jump's displacement. So each displacement byte at which a
+/// displaced instruction began must be an opcode that traps, which constrains the stub's address.
+/// The trap handler sends the thread to the trampoline; no thread has to be stopped or waited for.
+/// Source: Chamith et al., "Instruction Punning", PLDI 2017.
 template <class Visit>
 bool visit_stub_places(const DisplacedCode& displaced, Visit&& visit) noexcept {
   const auto bound = bound_displacement_bytes(displaced);

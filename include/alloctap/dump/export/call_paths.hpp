@@ -11,15 +11,12 @@
 
 namespace alloctap {
 
-// A trie (prefix tree) of paths.
-
 /// Trie whose edges are 32-bit steps. Nodes are numbered in the order of creation, so that a node's
 /// number is greater than its parent's. Uses arena memory. Not thread-safe.
 class PathTree {
  public:
   using Node = std::uint32_t;
 
-  /// The start of all paths.
   static constexpr Node kRoot = 0;
   static constexpr Node kNone = ~Node{0};
 
@@ -74,8 +71,6 @@ class PathTree {
   /// Open-addressing hash table of nodes; its size is a power of two.
   ArenaArray<Node> slots_;
 };
-
-// A report's stacks as paths in a prefix tree of calls.
 
 /// Prefix tree of call stacks. A step is a call's number in the `FrameList`, or one of two
 /// placeholders for stacks without frames. Uses arena memory. The report must outlive this object.

@@ -12,8 +12,6 @@
 
 namespace alloctap {
 
-// The data-quality statements of a report as text, for formats that have comments.
-
 /// Writes `text` on one line: replaces each control character by `instead`.
 inline void write_in_one_line(std::string_view text, DumpWriter& out, char instead = ' ') {
   for (const char character : text) {
@@ -76,8 +74,6 @@ inline void write_account(const Report& report, std::string_view separator, Dump
   }
   if (!account.consistent) out << separator << "a thread was stopped inside the tracker";
 }
-
-// The data-quality statements of a report as a list of strings, for formats such as JSON.
 
 /// The statements that `write_account` writes, as a list of strings in arena memory.
 class AccountList {

@@ -18,8 +18,6 @@
 
 namespace alloctap {
 
-// Text labels for the frames of stacks. Inlined functions have frames of their own.
-
 /// A function in a stack, as most formats show it.
 struct LabelledFrame {
   /// The function's name. If unknown, "module+0xoffset", or "0xaddress" outside all modules.
@@ -50,7 +48,6 @@ class FrameLabels {
   /// Returns false if memory for the frames ran out. No other member may then be called.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// Returns the list that numbers the calls.
   [[nodiscard]] const FrameList& list() const noexcept { return list_; }
 
   /// Returns the functions at the address of call number `place`: inlined functions, innermost
@@ -139,10 +136,9 @@ class FrameLabels {
   bool complete_ = true;
 };
 
-// A stack frame in the text format of valgrind's tools.
-
-/// The text "0xADDRESS: function (file:line)", or "0xADDRESS: function (in module)" if the file is
-/// unknown. The placeholder of an unknown stack has only its label. Text is cut at 4096 bytes.
+/// A frame as valgrind's tools write it: "0xADDRESS: function (file:line)", or "0xADDRESS: function
+/// (in module)" if the file is unknown. The placeholder of an unknown stack has only its label.
+/// Text is cut at 4096 bytes.
 class ValgrindFrame {
  public:
   ValgrindFrame(const LabelledFrame& frame, const CodeAddress& place) noexcept {

@@ -14,8 +14,6 @@
 
 namespace alloctap {
 
-// Sequential numbers for strings, for formats with a string table.
-
 /// Table of distinct strings, numbered from 0 in order of first use. Stores references to the
 /// strings, which must outlive this object. Uses arena memory. Not thread-safe.
 class TextNumbers {
@@ -62,8 +60,6 @@ class TextNumbers {
   /// Open-addressing hash table of numbers plus 1; 0 is a free slot. The size is a power of two.
   ArenaArray<std::uint32_t> slots_;
 };
-
-// Sequential numbers for functions, for formats with a function table.
 
 /// Table of functions, numbered from 0 in order of first use. Label and file identify a function.
 /// Refers to labels and file names, which must outlive the table. Uses arena memory. Not

@@ -13,8 +13,6 @@
 
 namespace alloctap {
 
-// Partition of a stack's blocks by whether they were live at the peak and at the end.
-
 /// A number of blocks of one stack, and their bytes.
 struct BlockCount {
   std::uint64_t blocks = 0;
@@ -79,8 +77,6 @@ namespace internal {
   }
   return std::nullopt;
 }
-
-// Synthetic allocations and deallocations in heaptrack's text format.
 
 /// Writer of events that add up to given totals. An `a` line declares a pair of size and trace; `a`
 /// lines are numbered from 0. An event is a `+` or `-` line with the number of an `a` line. Because
@@ -181,8 +177,6 @@ class HeaptrackEvents {
   std::uint64_t kinds_ = 0;
   ArenaArray<Held> held_;
 };
-
-// Partition of each stack's blocks by lifetime, for a synthetic heaptrack file.
 
 /// A stack's blocks by lifetime, and the number of temporary blocks.
 struct HeaptrackShare {

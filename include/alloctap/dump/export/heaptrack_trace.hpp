@@ -22,8 +22,6 @@
 
 namespace alloctap {
 
-// Lines of heaptrack's text format.
-
 /// Writer of lines: one character for the kind, then fields. Numbers are hexadecimal.
 class HeaptrackLines {
  public:
@@ -74,8 +72,6 @@ class RepeatedHeaptrackLine {
   std::size_t size_ = 0;
 };
 
-// Timestamps and resident memory in heaptrack's text format.
-
 /// Writer of elapsed time (`c`, milliseconds) and resident memory (`R`, pages) for each point of
 /// the timeline, in order. Written times never decrease.
 class HeaptrackTimes {
@@ -117,14 +113,11 @@ class HeaptrackTimes {
   const Snapshot& snapshot_;
   HeaptrackLines lines_;
   std::int64_t start_ns_;
-  /// The index of the next point to write.
   std::size_t next_ = 0;
   /// The latest time written, in milliseconds.
   std::uint64_t latest_ = 0;
   bool written_ = false;
 };
-
-// The stacks of a report in heaptrack's text format.
 
 /// Writer of strings (`s`), calls (`i`) and the tree of calls (`t`). The number of a stack's leaf
 /// node identifies the stack. Strings, calls and nodes are numbered from 1 in the order of their
@@ -200,8 +193,6 @@ class HeaptrackTraces {
   /// Indexed like `Snapshot::stacks`.
   ArenaArray<PathTree::Node> traces_;
 };
-
-// The event log in heaptrack's text format.
 
 /// Numbers pairs of block size and trace. Writes an `a` line at the first use of a pair. Never uses
 /// number 0, because heaptrack counts a `- 0` after another `-` as temporary. Uses arena memory.

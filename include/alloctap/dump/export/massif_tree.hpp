@@ -31,7 +31,6 @@ class MassifTree {
     return node != PathTree::kNone && ends_.push_back({node, bytes});
   }
 
-  /// Returns the sum of all added bytes.
   [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
 
   /// Writes the tree. Returns false if out of memory.

@@ -19,12 +19,11 @@
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/runtime/text_pool.hpp"
 
-// Buffer in arena memory for protozero's writer of protocol buffers.
-
 namespace alloctap {
 
-/// Buffer type of `protozero::basic_pbf_writer`. Drops its content if out of memory, because only
-/// an exception could report the failure to protozero. Move-only; not thread-safe.
+/// Buffer type of `protozero::basic_pbf_writer`, in arena memory. Drops its content if out of
+/// memory, because only an exception could report the failure to protozero. Move-only; not
+/// thread-safe.
 class ProtobufBuffer {
  public:
   /// Returns false if bytes were dropped because memory ran out.
@@ -115,7 +114,7 @@ struct buffer_customization<alloctap::ProtobufBuffer> {
 
 namespace alloctap::pprof {
 
-// Streaming writer of a pprof profile: protocol buffers through gzip to an output.
+// The fields of the messages in pprof's profile.proto.
 
 enum class Profile : protozero::pbf_tag_type {
   kSampleType = 1,
@@ -223,8 +222,6 @@ class Stream {
   ArenaArray<char> utf8_;
   bool complete_ = true;
 };
-
-// Mappings, locations and functions of a pprof profile.
 
 /// Writer of the mappings, locations and functions that samples refer to. The report, its labels
 /// and the stream must outlive this object.

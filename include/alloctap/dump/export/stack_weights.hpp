@@ -17,8 +17,6 @@
 
 namespace alloctap {
 
-// Access to one number of a stack, for formats with one weight per stack.
-
 /// Returns the number of `stack` that `count` selects.
 [[nodiscard]] constexpr std::uint64_t count_of(const StackSummary& stack,
                                                StackCount count) noexcept {
@@ -36,8 +34,6 @@ namespace alloctap {
   }
   return 0;
 }
-
-// Live blocks by stack and size.
 
 /// `count` live blocks of `size` bytes each.
 struct SizeRecord {
@@ -87,7 +83,6 @@ class SizeRecords {
     return {records_.data(), records_.size()};
   }
 
-  /// Returns the records of one stack.
   [[nodiscard]] std::span<const SizeRecord> of(StackId stack) const noexcept {
     const auto* first = std::lower_bound(
         records_.begin(), records_.end(), stack,
@@ -146,8 +141,6 @@ class SizeCounts {
  private:
   ArenaArray<SizeRecord> counts_;
 };
-
-// Live memory by module, and by stack in each module.
 
 /// The number and bytes of one stack's live blocks, or of its live mappings.
 struct HoldingStack {

@@ -1,4 +1,4 @@
-/// Bodies of android_heap_dump.hpp.
+/// Definitions for dump/android_heap_dump.hpp.
 #pragma once
 
 #include <algorithm>

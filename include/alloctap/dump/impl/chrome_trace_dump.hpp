@@ -1,4 +1,4 @@
-/// Bodies of chrome_trace_dump.hpp.
+/// Definitions for dump/chrome_trace_dump.hpp.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-/// Bodies of dhat_dump.hpp.
+/// Definitions for dump/dhat_dump.hpp.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-/// Bodies of folded_dump.hpp.
+/// Definitions for dump/folded_dump.hpp.
 #pragma once
 
 #include <cstddef>

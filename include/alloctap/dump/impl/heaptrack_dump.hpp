@@ -1,4 +1,4 @@
-/// Bodies of heaptrack_dump.hpp.
+/// Definitions for dump/heaptrack_dump.hpp.
 #pragma once
 
 #include <cstddef>

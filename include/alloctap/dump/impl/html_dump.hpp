@@ -1,4 +1,4 @@
-/// Bodies of html_dump.hpp.
+/// Definitions for dump/html_dump.hpp.
 #pragma once
 
 #include "alloctap/dump/dump_policy.hpp"

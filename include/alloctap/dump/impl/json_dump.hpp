@@ -1,4 +1,4 @@
-/// Bodies of json_dump.hpp.
+/// Definitions for dump/json_dump.hpp.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-/// Bodies of massif_dump.hpp.
+/// Definitions for dump/massif_dump.hpp.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-/// Bodies of matrix_dump.hpp.
+/// Definitions for dump/matrix_dump.hpp.
 #pragma once
 
 #include <algorithm>

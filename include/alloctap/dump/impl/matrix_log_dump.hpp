@@ -1,4 +1,4 @@
-/// Bodies of matrix_log_dump.hpp.
+/// Definitions for dump/matrix_log_dump.hpp.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-/// Bodies of outputs.hpp.
+/// Definitions for dump/outputs.hpp.
 #pragma once
 
 #include <charconv>

@@ -1,4 +1,4 @@
-/// Bodies of pprof_dump.hpp.
+/// Definitions for dump/pprof_dump.hpp.
 #pragma once
 
 #include <algorithm>

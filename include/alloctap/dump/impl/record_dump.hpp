@@ -1,4 +1,4 @@
-/// Bodies of record_dump.hpp.
+/// Definitions for dump/record_dump.hpp.
 #pragma once
 
 #include <algorithm>

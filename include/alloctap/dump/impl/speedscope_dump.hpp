@@ -1,4 +1,4 @@
-/// Bodies of speedscope_dump.hpp.
+/// Definitions for dump/speedscope_dump.hpp.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-/// Bodies of text_dump.hpp.
+/// Definitions for dump/text_dump.hpp.
 #pragma once
 
 #include "alloctap/dump/text/text_report.hpp"

@@ -20,11 +20,9 @@
 
 namespace alloctap {
 
-// SAX handler for JSON reports of schema alloctap.heap/1.
-
-/// RapidJSON handler that fills a profile. Stores a module, frame or stack when its object ends, so
-/// that a malformed file yields everything before the error. Ignores unknown keys. Strings refer to
-/// the parsed text, which must stay in place.
+/// SAX handler of RapidJSON that fills a profile. Stores a module, frame or stack when its object
+/// ends, so that a malformed file yields everything before the error. Ignores unknown keys. Strings
+/// refer to the parsed text, which must stay in place.
 class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEvents> {
  public:
   enum class Problem : std::uint8_t {
@@ -300,8 +298,6 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonEv
   std::uint32_t sections_ = 0;
   Problem problem_ = Problem::kNone;
 };
-
-// Parser of `JsonDump` files.
 
 /// Parser of reports of schema alloctap.heap/1. On an error, the status describes the error and the
 /// profile keeps what was read before. If the schema is another one, reads the known keys; if the

@@ -1,4 +1,4 @@
-/// Tables of a recording with the event log and the game frames of a report.
+/// Writers and readers of a recording's tables of logged events, game frames and budgets.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,6 @@
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {
-
-// The event log as a table of a recording.
 
 /// Writes the table "events": the members of `LoggedEvent` in order, `LoggedKind` as a number.
 /// Addresses and times are differences from the previous row; the first row's differences are from
@@ -116,11 +114,10 @@ class SavedEvents {
   std::uint64_t expected_ = 0;
 };
 
-// The tables "game ..." of a recording: game frames and budgets.
-
-/// Writer of a `FrameHistory`. Writes nothing if the tracker does not observe game frames. Names of
-/// kinds and measures are those in schema alloctap.heap/1. Stacks and tags are ids; `kNoStackId`
-/// means no stack. `SavedGameFrames` reads the tables. All arguments must outlive this object.
+/// Writer of a `FrameHistory` as tables "game ...", which `SavedGameFrames` reads. Writes nothing
+/// if the tracker does not observe game frames. Kinds and measures have their names in schema
+/// alloctap.heap/1. Stacks and tags are ids; `kNoStackId` means no stack. All arguments must
+/// outlive this object.
 class RecordGameFrames {
  public:
   RecordGameFrames(RecordWriter& record, const FrameHistory& history) noexcept
@@ -299,8 +296,6 @@ class RecordGameFrames {
   RecordWriter& record_;
   const FrameHistory& history_;
 };
-
-// Game frames and budgets, read from a recording.
 
 /// Reader of the tables that `RecordGameFrames` writes. Uses arena memory. Not thread-safe.
 class SavedGameFrames {

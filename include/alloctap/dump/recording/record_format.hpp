@@ -60,8 +60,6 @@ inline constexpr std::size_t kMaxRecordColumns = 64;
   return static_cast<std::int64_t>((number >> 1) ^ (~(number & 1) + 1));
 }
 
-// Writer of the tables of a recording.
-
 /// Writer of a recording. Rows come between `begin_table` and `end_table`. Each row must have one
 /// value of the right kind for each column. Cuts texts after `kLongestRecordText` bytes.
 class RecordWriter {
@@ -135,8 +133,6 @@ class RecordWriter {
 
   DumpWriter& out_;
 };
-
-// Parser of the tables of a recording.
 
 /// Iterator over the tables and rows of a recording. Stops at the first malformed byte, so input
 /// may be untrusted. The recording must outlive this object. Control plane; lists are arena memory.
@@ -306,8 +302,6 @@ class RecordReader {
   bool out_of_memory_ = false;
 };
 
-// Summaries of a snapshot in a recording.
-
 template <class Summary>
 inline constexpr Summary kEmpty{};
 
@@ -334,7 +328,6 @@ void write_values(RecordWriter& record, const Summary& summary) {
   visit_fields(summary, [&](const char*, const auto& field, auto...) { record.value(field); });
 }
 
-/// Reads the fields of `summary` from a row.
 template <class Summary>
 void read_values(const RecordReader& row, Summary& summary) {
   visit_fields(summary, [&]<class Field>(const char* name, Field& field, auto...) {
@@ -345,8 +338,6 @@ void read_values(const RecordReader& row, Summary& summary) {
     }
   });
 }
-
-// The scalar members of a snapshot, and their keys in a recording.
 
 /// Clamps a recorded time, in nanoseconds since 1970, to 2^61 ns (73 years), so that differences do
 /// not overflow.
@@ -374,8 +365,9 @@ struct RecordKey {
   }
 };
 
-/// Calls `visit(RecordKey, number)` with a reference to each number, for writing and for reading. A
-/// std::optional number without a value has no row. `SnapshotType` is `Snapshot`, const or not.
+/// Calls `visit(RecordKey, number)` with a reference to each scalar of a snapshot, for writing and
+/// for reading. A std::optional number without a value has no row. `SnapshotType` is `Snapshot`,
+/// const or not.
 template <class SnapshotType, class Visit>
 void visit_numbers(SnapshotType& snapshot, Visit&& visit) {
   visit(RecordKey{"", "time_ns"}, snapshot.time_ns);

@@ -1,4 +1,4 @@
-/// Tables of a recording with the state of a report: sums, tags, threads, pools, misuses.
+/// Writers and readers of a recording's tables of sums, blocks, tags, threads, pools and misuses.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,6 @@
 #include "alloctap/tag/tag_table.hpp"
 
 namespace alloctap {
-
-// Tables of a recording that copy the arrays of a snapshot.
 
 /// Writes a table of summaries, one row for each stack.
 template <class Summary>
@@ -133,8 +131,6 @@ inline void write_blocks(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
-// Tags and threads read from a recording.
-
 /// Tags that were read from a recording, with their recorded ids. Not thread-safe.
 class SavedOwners {
  public:
@@ -192,8 +188,6 @@ class SavedOwners {
   return thread;
 }
 
-// The tables "pool ..." of a recording.
-
 /// Calls `visit(key, number)` with a reference to each counter that sums up all pools, for writing
 /// or reading. Omits `unknown_frees`, which is optional. `Summary` is `PoolsSummary`, const or not.
 template <class Summary, class Visit>
@@ -243,8 +237,6 @@ inline void write_pools(RecordWriter& record, const PoolsSummary& pools) {
   }
   record.end_table();
 }
-
-// Pools read from a recording.
 
 /// Reader of a recording's pool tables. Uses arena memory. Not thread-safe.
 class SavedPools {
@@ -317,10 +309,8 @@ class SavedPools {
   bool complete_ = true;
 };
 
-// The table "misuses" of a recording: memory errors that checks found.
-
-/// Writes the table. Kinds are names from schema alloctap.heap/1. Stacks are ids; `kNoStackId`
-/// means no stack. Column "block" is 1 if the block is known.
+/// Writes table "misuses". Kinds are names from schema alloctap.heap/1. Stacks are ids;
+/// `kNoStackId` means no stack. Column "block" is 1 if the block is known.
 inline void write_misuses(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   if (snapshot.misuses.empty()) return;

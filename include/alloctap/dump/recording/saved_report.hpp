@@ -24,9 +24,7 @@
 
 namespace alloctap {
 
-// Stacks read from a recording.
-
-/// Stacks with new ids, in the order of their recorded ids. Not thread-safe.
+/// Recorded stacks with new ids, in the order of their recorded ids. Not thread-safe.
 class SavedStacks {
  public:
   /// Adds the stack with the recorded id `before`. Returns false without adding anything unless ids
@@ -77,8 +75,6 @@ class SavedStacks {
   ArenaArray<Renamed> renamed_;
   bool complete_ = true;
 };
-
-// Symbols read from a recording.
 
 /// Return addresses and the functions at them. Strings belong to the caller and must outlive this
 /// object. Uses arena memory. Not thread-safe.
@@ -159,8 +155,6 @@ class SavedSymbols {
   static inline const SavedSymbols* current_ = nullptr;
 };
 
-// Modules read from a recording.
-
 /// Modules in the order of the recording. Uses arena memory; not thread-safe.
 class SavedModules {
  public:
@@ -201,8 +195,6 @@ class SavedModules {
   ArenaArray<Module> read_;
   ModuleTable table_;
 };
-
-// A report read from a recording.
 
 /// Everything that `RecordDump` wrote, as input for any dump policy. Stacks have new ids, in the
 /// order of their recorded ids. Control plane; not thread-safe. Only one `SavedReport` may be in
@@ -363,7 +355,6 @@ class SavedReport {
     keep_sums(snapshot_.peak.stacks, read_summary<PeakStackSummary>(row));
   }
 
-  /// Reads a summary of one stack.
   template <class Summary>
   Summary read_summary(const RecordReader& row) noexcept {
     Summary summary{};

@@ -19,8 +19,6 @@
 
 namespace alloctap {
 
-// Misuses that checks found, in the text report.
-
 /// Writes the numbers of distinct misuses and of their occurrences: "2 ways, 3 times".
 inline void write_misuse_sum(const MisuseSum& sum, DumpWriter& out) {
   out << with_commas(sum.ways) << (sum.ways == 1 ? " way, " : " ways, ") << with_commas(sum.times)
@@ -272,8 +270,6 @@ inline void write_misuses(const Report& report, const SortedMisuses& sorted,
   }
 }
 
-// Game frames and budgets in the text report.
-
 /// Writer of each measure's median (rounded up to the bound of a histogram class), worst game frame
 /// and that frame's first stacks, and of each budget's state. Writes nothing without game frames
 /// and budgets. All arguments must outlive this object.
@@ -432,9 +428,6 @@ class TextGameFrames {
   DumpWriter& out_;
 };
 
-// Violations of no-allocation scopes in the text report.
-
-/// The maximum number of violations that a text report shows.
 inline constexpr std::size_t kShownScopeOffences = 20;
 
 /// Calls `visit(StackId)` for each stack that is shown.

@@ -27,12 +27,9 @@
 
 namespace alloctap {
 
-// Leaks in the text report.
-
 /// Selects the blocks of a stack that a list shows.
 enum class ListedBlocks : std::uint8_t { kLive, kDefinite, kIndirect };
 
-/// The number of listed blocks, and their bytes.
 struct ListedSum {
   std::uint64_t allocations = 0;
   std::uint64_t bytes = 0;
@@ -106,8 +103,6 @@ inline void write_leak_totals(const Leaks& leaks, DumpWriter& out) {
       << with_commas(leaks.suppressed.live_allocations) << " block"
       << plural(leaks.suppressed.live_allocations) << "\n";
 }
-
-// Suppression rules in the text report.
 
 /// Writes what a rule matched: blocks and bytes of leaks, or distinct misuses and occurrences.
 inline void write_matched(const LiveSum& sum, DumpWriter& out) {
@@ -185,8 +180,6 @@ inline void write_rules(const Suppressions& suppressions, const Leaks* leaks,
   of_leaks.write_idle();
   of_misuses.write_idle();
 }
-
-// Writer of the text report.
 
 /// Writer of the report that a `TextDump` describes. The base class is a copy of the options.
 class TextDumpWriter : public TextDump {

@@ -1,4 +1,4 @@
-/// The bodies of elf/annotation_slots.hpp.
+/// Definitions for elf/annotation_slots.hpp.
 #pragma once
 
 #include <cstdint>

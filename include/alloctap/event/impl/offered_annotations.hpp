@@ -1,4 +1,4 @@
-/// The bodies of event/offered_annotations.hpp.
+/// Definitions for event/offered_annotations.hpp.
 #pragma once
 
 #include <atomic>

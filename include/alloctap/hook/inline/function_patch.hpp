@@ -28,8 +28,6 @@
 
 namespace alloctap {
 
-// Makes code pages temporarily writable.
-
 /// Write access to the pages that a patch changes. The pages stay executable meanwhile, because
 /// other threads run them. `restore` restores their exact protection.
 class WritableText {

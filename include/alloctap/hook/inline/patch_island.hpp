@@ -18,8 +18,6 @@
 
 namespace alloctap {
 
-// Registry of all functions ever patched in this process.
-
 /// Record of one patched function. It lies in the function's island and is never freed, because
 /// threads may enter the trampoline, or trap, at any later time. A later patch reuses it.
 struct PatchRecord {
@@ -34,8 +32,8 @@ struct PatchRecord {
   PatchRecord* next = nullptr;
 };
 
-/// Linked list of all records. Lookups are lock-free, because signal handlers perform them; other
-/// access requires `lock`.
+/// Linked list of the records of all functions ever patched in this process. Lookups are lock-free,
+/// because signal handlers perform them; other access requires `lock`.
 class PatchRecords {
  public:
   /// Held while functions are prepared, patched and restored.
@@ -78,8 +76,6 @@ class PatchRecords {
   static inline constinit std::atomic<PatchRecord*> head_{nullptr};
 };
 
-// Allocator of memory for stub and trampoline within reach of a jump.
-
 /// Result of the search: `record`, or the reason why it is null. `refusal` is kNone if no memory in
 /// reach was free, or if `may_not_execute`: the system lets no memory become executable.
 struct PatchIsland {
@@ -88,9 +84,9 @@ struct PatchIsland {
   bool may_not_execute = false;
 };
 
-/// Allocator of three pages for one function: two for code, one for the record. Code is written
-/// before its page becomes executable, and never after. No two functions share a page, because
-/// threads may run code in the page while another function is patched.
+/// Allocator of three pages within reach of a jump, for one function: two for code, one for the
+/// record. Code is written before its page becomes executable, and never after. No two functions
+/// share a page, because threads may run code in the page while another function is patched.
 class PatchIslandMaker {
  public:
   /// `regions` saves system calls for occupied addresses, and may be out of date.

@@ -17,8 +17,6 @@
 
 namespace alloctap {
 
-// A function to patch, and its name in error messages.
-
 /// Function to patch. `bytes` is the function's length; 0 means the length of its exported symbol.
 /// `name` is used in messages. `modules_stay` is true if the modules of function and replacement
 /// are never unloaded, for example because they are loaded at program start.
@@ -78,8 +76,6 @@ inline Status refuse_patch(const PatchTarget& target, arch::PatchRefusal refusal
                                      arch::describe(refusal), " (at +", at - target.start(), ")");
   return Status::unimplemented(text);
 }
-
-// Follows jump-only functions to their destination.
 
 /// Returns the function that a call of `address` reaches through up to eight jump-only functions.
 /// Jump-only functions are aliases, and PLT entries that serve as a function's address in a non-PIE

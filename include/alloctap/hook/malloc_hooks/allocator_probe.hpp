@@ -22,8 +22,6 @@
 
 namespace alloctap {
 
-// Event sink that captures what hooks report of single test calls.
-
 /// Events that the hooks reported during one call.
 struct ProbedCall {
   const void* allocated = nullptr;
@@ -131,11 +129,10 @@ class ProbeSink {
 
 static_assert(EventSink<ProbeSink>);
 
-// Addresses of the allocation functions that the program's calls resolve to.
-
-/// Addresses that the constructor looks up; nullptr if undefined. Asks the loader first, because a
-/// preloaded object may have its own malloc, which the program does not call. Uses the functions
-/// linked into this module only if the loader finds no other malloc.
+/// Addresses of the allocation functions that the program's calls resolve to; nullptr if undefined.
+/// The constructor asks the loader first, because a preloaded object may have its own malloc, which
+/// the program does not call. Uses the functions linked into this module only if the loader finds
+/// no other malloc.
 struct ProgramFunctions {
   ProgramFunctions() noexcept {
     void* const program_malloc = os::program_symbol("malloc");

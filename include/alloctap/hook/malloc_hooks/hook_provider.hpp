@@ -15,8 +15,6 @@
 
 namespace alloctap {
 
-// Contract of the providers of `MallocHooks`.
-
 /// A stateless type that makes an allocator's hooks report to `HookFeed`. If the allocator is
 /// missing or its hooks are unusable, `install()` changes nothing and returns an error with the
 /// remedy. `uninstall()` removes the hooks if possible; otherwise `HookFeed` drops later events.
@@ -31,8 +29,6 @@ concept HookProvider = requires {
 
 /// Return addresses in the allocator, for frames that stacks omit. Added by the probe.
 inline constinit AllocatorFrames hooked_allocator_frames;
-
-// Event sink that allocators' own hooks report to.
 
 /// Event sink that forwards events to the connected sink, and drops them if no sink is connected.
 /// Needed because some hooks cannot be uninstalled, while trackers start and stop. Thread-safe;
@@ -101,8 +97,6 @@ class HookFeed {
 };
 
 static_assert(EventSink<HookFeed>);
-
-// Handlers for hooks that the allocator calls besides allocating or freeing a block.
 
 /// Handlers that the allocator calls after it allocated a block, and before it frees one. Run
 /// inside malloc; thread-safe.

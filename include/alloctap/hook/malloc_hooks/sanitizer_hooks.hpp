@@ -1,5 +1,4 @@
-/// Provider for the malloc hooks of the sanitizer runtimes (AddressSanitizer, LeakSanitizer,
-/// MemorySanitizer, ThreadSanitizer; gcc's and clang's). Source: sanitizer/allocator_interface.h.
+/// Provider for the malloc hooks of the sanitizer runtimes.
 #pragma once
 
 #include <cstddef>
@@ -36,9 +35,11 @@ struct SanitizerRuntime {
   }
 };
 
-/// Provider for sanitizers. A runtime has room for five pairs of hooks and cannot remove a pair.
-/// The pair is therefore installed once per process; events are dropped while no sink is connected.
-/// A runtime's install is not thread-safe: start the first tracker before other threads call it.
+/// Provider for AddressSanitizer, LeakSanitizer, MemorySanitizer and ThreadSanitizer, of gcc and
+/// clang (sanitizer/allocator_interface.h). A runtime has room for five pairs of hooks and cannot
+/// remove a pair. The pair is therefore installed once per process; events are dropped while no
+/// sink is connected. A runtime's install is not thread-safe: start the first tracker before other
+/// threads call it.
 template <class Runtime = SanitizerRuntime>
 class SanitizerHooks {
  public:
@@ -59,7 +60,6 @@ class SanitizerHooks {
 
   static void uninstall() noexcept {}
 
-  /// Returns the blind spots that the probe cannot detect (`HookProvider`).
   static std::string_view also_unseen() noexcept {
     return Runtime::is_silent_after_fork() ? "children that were forked while there were threads"
                                            : "";

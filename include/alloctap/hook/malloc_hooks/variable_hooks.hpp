@@ -15,8 +15,6 @@
 
 namespace alloctap {
 
-// Hooks for C libraries whose malloc calls functions in hook variables.
-
 /// Real allocation functions, which must not call the hooks.
 struct VariableHookOriginals {
   void* (*malloc)(std::size_t) = nullptr;
@@ -29,9 +27,9 @@ struct VariableHookOriginals {
   }
 };
 
-/// Hooks that report to `HookFeed` and call the originals. `Tag` is any type, and each `Tag` has
-/// its own variables and originals. `set` and `restore` run in the control plane, one at a time.
-/// Concurrent calls see old or new hooks.
+/// Hooks in the variables of a C library, which its malloc calls. They report to `HookFeed` and
+/// call the originals. `Tag` is any type, and each `Tag` has its own variables and originals. `set`
+/// and `restore` run in the control plane, one at a time. Concurrent calls see old or new hooks.
 template <class Tag>
 class VariableHooks {
  public:
@@ -135,14 +133,13 @@ class VariableHooks {
   static inline constinit bool called_by_another_ = false;
 };
 
-// Provider for bionic's __malloc_hook family. Source: bionic/libc/malloc_hooks/README.md.
-
 struct BionicLibrary {
   static os::MallocHookVariables variables() noexcept { return os::bionic_hook_variables(); }
 };
 
-/// Provider for bionic, whose hook variables initially hold bionic's own functions. The new hooks
-/// call the previous hooks, so that the previous hooks keep working.
+/// Provider for bionic, whose hook variables (`__malloc_hook` and its family) initially hold
+/// bionic's own functions. The new hooks call the previous hooks, so that the previous hooks keep
+/// working. Source: bionic/libc/malloc_hooks/README.md.
 template <class Library = BionicLibrary>
 class BionicHooks {
   struct Tag;
@@ -186,17 +183,16 @@ class BionicHooks {
 
 static_assert(HookProvider<BionicHooks<>>);
 
-// Provider for the hooks of glibc's libc_malloc_debug.
-
 struct GlibcLibrary {
   static void* symbol(const char* name) noexcept { return os::oldest_glibc_symbol(name); }
   static std::string_view file_of(const void* address) noexcept { return os::module_path(address); }
 };
 
-/// Since glibc 2.34, `__malloc_hook` works only if libc_malloc_debug.so.0 precedes libc.so, because
-/// it is preloaded or linked. The variable `__malloc_hook` in libc.so has no effect, so `install`
-/// checks which file holds the variable. Hooks call `__libc_malloc` and its relatives, which bypass
-/// libc_malloc_debug, so hooks stay set during calls.
+/// Provider for the hooks of glibc's libc_malloc_debug. Since glibc 2.34, `__malloc_hook` works
+/// only if libc_malloc_debug.so.0 precedes libc.so, because it is preloaded or linked. The variable
+/// `__malloc_hook` in libc.so has no effect, so `install` checks which file holds the variable.
+/// Hooks call `__libc_malloc` and its relatives, which bypass libc_malloc_debug, so hooks stay set
+/// during calls.
 template <class Library = GlibcLibrary>
 class GlibcDebugHooks {
   struct Tag;

@@ -20,18 +20,6 @@
 
 namespace alloctap {
 
-// Hooks dlopen, dlmopen, dlsym and dlclose in GOT slots.
-//
-// The results of dlopen, dlmopen and dlsym depend on the caller, because of RPATH, $ORIGIN,
-// namespaces and RTLD_NEXT. The hook enters these functions by a jump, so their return address
-// lies in the program. dlopen and dlmopen return through a gadget in the caller's module, which
-// leads to the hook. The hook then patches the GOT slots of the opened modules before the caller
-// continues. If unwind tables are missing, or under a hardware shadow stack, no gadget is used.
-// The hook then patches the slots at the program's next dlopen, dlmopen, dlsym or dlclose.
-//
-// Allocations in constructors of opened modules are not seen. Modules in other dlmopen namespaces
-// are never seen, because the loader does not list them in this namespace.
-
 /// Functions that the handlers call in addition to the originals.
 struct PltLoaderCallbacks {
   using Callback = void (*)() noexcept;
@@ -49,7 +37,18 @@ struct PltInterposedOpen {
   void (*end)(const void* handle) noexcept;
 };
 
-/// Handlers of dlopen, dlmopen, dlsym and dlclose. Calls by the tracker pass through. Thread-safe.
+/// Handlers of dlopen, dlmopen, dlsym and dlclose in GOT slots. Calls by the tracker pass through.
+/// Thread-safe.
+///
+/// The results of dlopen, dlmopen and dlsym depend on the caller, because of RPATH, $ORIGIN,
+/// namespaces and RTLD_NEXT. The hook enters these functions by a jump, so their return address
+/// lies in the program. dlopen and dlmopen return through a gadget in the caller's module, which
+/// leads to the hook. The hook then patches the GOT slots of the opened modules before the caller
+/// continues. If unwind tables are missing, or under a hardware shadow stack, no gadget is used.
+/// The hook then patches the slots at the program's next dlopen, dlmopen, dlsym or dlclose.
+///
+/// Allocations in constructors of opened modules are not seen. Modules in other dlmopen namespaces
+/// are never seen, because the loader does not list them in this namespace.
 class PltLoaderCalls {
  public:
   /// `callbacks` needs static storage duration, because threads may use it after the next `set`.
@@ -192,8 +191,6 @@ ALLOCTAP_CALLED_BY_ASSEMBLER inline std::uintptr_t alloctap_plt_before_symbol() 
 }
 }
 
-// Engine of `PltHook`: finds originals, evaluates patterns and walks GOT slots.
-
 /// Report on the slots of one module. Slots that import the loader's functions are not counted.
 struct PltModuleReport {
   std::string path;
@@ -223,8 +220,9 @@ struct PltReport {
 [[nodiscard]] PltReport make_plt_report(const PltState& state,
                                         const ArenaArray<PltModule>& modules);
 
-/// The part of `PltHook` that does not depend on the sink. A walk holds the loader's list lock.
-/// Patterns are evaluated and symbols looked up between walks, because both may wait for this lock.
+/// The part of `PltHook` that does not depend on the sink: finds originals, evaluates patterns and
+/// walks GOT slots. A walk holds the loader's list lock. Patterns are evaluated and symbols looked
+/// up between walks, because both may wait for this lock.
 class PltEngine {
  public:
   /// Requires the control lock, and that `plt_state` has its `targets` and `selections`.

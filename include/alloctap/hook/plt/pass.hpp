@@ -24,8 +24,6 @@
 
 namespace alloctap {
 
-// State of the PLT backend.
-
 /// Index of the group of loader functions, which are hooked in every module.
 inline constexpr std::uint32_t kLoaderGroup = 31;
 
@@ -109,8 +107,6 @@ inline constinit NoDestroyLazy<PltState> lasting_plt_state;
 /// Returns the only instance. Requires the control lock.
 inline PltState& plt_state() noexcept { return lasting_plt_state.get(); }
 
-// Atomic stores to GOT slots in write-protected pages.
-
 /// A compare-and-exchange on one slot.
 struct SlotStore {
   std::uintptr_t address = 0;
@@ -118,9 +114,9 @@ struct SlotStore {
   std::uintptr_t desired = 0;
 };
 
-/// Writer of slots. Stores each slot by an atomic compare-and-exchange, because other threads call
-/// through it. Makes protected pages writable for the store and then restores their protection.
-/// Control plane. The slots' modules must stay loaded during the call. errno may change.
+/// Writer of GOT slots by atomic compare-and-exchange, because other threads call through them.
+/// Makes protected pages writable for the store and then restores their protection. Control plane.
+/// The slots' modules must stay loaded during the call. errno may change.
 class SlotWriter {
  public:
   explicit SlotWriter(const MemoryRegions& regions) noexcept : regions_(regions) {}
@@ -172,8 +168,6 @@ class SlotWriter {
   const MemoryRegions& regions_;
 };
 
-// One walk over the GOT slots of all modules.
-
 enum class PltAction : std::uint8_t { kHook, kUnhook, kLook };
 
 /// Result of a walk for one module.
@@ -205,7 +199,7 @@ struct MissingOriginal {
   std::uintptr_t original = 0;
 };
 
-/// Walk that hooks, restores or counts all slots. Single use; requires the control lock.
+/// Walk that hooks, restores or counts all GOT slots. Single use; requires the control lock.
 ///
 /// Writes a slot only if it holds the function's known address, or the module's lazy-binding stub.
 /// Skips other values, because the loader lists a module before it fills the module's slots, and

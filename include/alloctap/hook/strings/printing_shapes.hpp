@@ -1,4 +1,8 @@
 /// Models of the printf family, and the parser of formats that finds the strings a call reads.
+///
+/// A model (`string_shapes.hpp`) with an output buffer has `touch_before(look, arguments...)`,
+/// which runs before the call. Its `touch_after(look, result, arguments...)` runs afterwards, when
+/// the printed length is known.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +15,6 @@
 #include <type_traits>
 
 namespace alloctap {
-
-// Parser for one conversion specification of a printf format.
 
 /// Type of a conversion's argument.
 enum class PrintfKind {
@@ -119,12 +121,11 @@ class PrintfConversion {
   bool is_wide_ = false;
 };
 
-// Determines which strings a printf call reads.
-
-/// Parser of a format of `C` characters and its va_list before a printf call (C11 7.21.6.1 and
-/// 7.29.2.1). Does not check a string with a precision that is converted between char and wchar_t,
-/// because its length cannot be predicted. Stops at an unknown conversion (which the program
-/// registered), or at a conversion that numbers its argument (%1$s).
+/// Parser of a format of `C` characters and its va_list before a printf call, which checks the
+/// strings that the call reads (C11 7.21.6.1 and 7.29.2.1). Does not check a string with a
+/// precision that is converted between char and wchar_t, because its length cannot be predicted.
+/// Stops at an unknown conversion (which the program registered), or at a conversion that numbers
+/// its argument (%1$s).
 template <class Look, class C>
 class PrintedTexts {
  public:
@@ -218,11 +219,6 @@ class PrintedTexts {
 
 namespace alloctap::string_shapes {
 
-// Models of the printf family (`string_shapes.hpp`). `touch_before(look, arguments...)` runs
-// before the call. `touch_after(look, result, arguments...)` runs after it, when the printed
-// length is known.
-
-/// Checks the format and the strings that a call prints.
 template <class Look, class C>
 void check_printed(const Look& look, const C* format, std::va_list values) noexcept {
   PrintedTexts<Look, C>::check_access(look, format, values);

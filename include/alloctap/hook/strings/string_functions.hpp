@@ -1,4 +1,4 @@
-/// Table of the string and memory functions that are checked, and the traits of a function.
+/// Table of the string and memory functions that are checked, and their descriptions.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,6 @@
 
 namespace alloctap {
 
-// Traits that describe one string or memory function to the hook handlers.
-//
-// A description is a type with these members:
-//   `name`      linker symbol
-//   `shown`     name in reports: __memcpy_chk is shown as memcpy
-//   `Signature` function type
-//   `touch`     reports which ranges a call reads and writes (`string_shapes.hpp`)
-
 /// String literal as a template argument.
 template <std::size_t Size>
 struct FunctionName {
@@ -34,6 +26,9 @@ struct FunctionName {
   [[nodiscard]] constexpr std::string_view view() const noexcept { return {text, Size - 1}; }
 };
 
+/// Description of one function: `name` is its linker symbol, `shown` its name in reports
+/// (__memcpy_chk is shown as memcpy). `Shape` is a model with `Signature` and `touch`
+/// (`string_shapes.hpp`).
 template <FunctionName Name, class Shape, FunctionName Shown = Name>
 struct StringFunction : Shape {
   static constexpr const char* name = Name.text;
@@ -71,8 +66,6 @@ struct FindFunction<Name, FunctionList<First, Others...>>
 /// Finds the description called `Name` in a `FunctionList`.
 template <FunctionName Name, class List>
 using FunctionNamed = typename FindFunction<Name, List>::type;
-
-// Table of the string and memory functions that are checked.
 
 namespace string_shapes {
 

@@ -1,4 +1,9 @@
 /// Models of the memory, string and number functions: the ranges that a call reads and writes.
+///
+/// A model has a function type, `Signature`, and `touch(look, arguments...)`, which reports each
+/// range to a `StringAccessChecker`. `C` is a character type, or void for bytes. Models follow the
+/// C standard and POSIX. If a function may stop early at an unspecified point (memcmp), the model
+/// reports the whole range.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +14,6 @@
 #include "alloctap/hook/strings/string_access_checker.hpp"
 
 namespace alloctap::string_shapes {
-
-// Models of the memory functions, which state the ranges that a call reads and writes.
-//
-// A model has a function type, `Signature`, and `touch(look, arguments...)`, which reports each
-// range to a `StringAccessChecker`. `C` is a character type, or void for bytes. Models follow the
-// C standard and POSIX. If a function may stop early at an unspecified point (memcmp), the model
-// reports the whole range.
 
 /// Size of a `C` in bytes.
 template <class C>
@@ -128,8 +126,6 @@ struct FindsRange {
     look.read(range, bytes);
   }
 };
-
-// Models of the string functions (`string_shapes.hpp`).
 
 struct AsIs {
   template <class C>
@@ -301,8 +297,6 @@ struct MeasuresBoth {
                     [&](C c) { return AsLowerCase{}(c) == AsLowerCase{}(*wanted); });
   }
 };
-
-// Models of the functions that convert text to numbers (`string_shapes.hpp`).
 
 /// Models strtol and its relatives. They read up to the first character after the number. The end
 /// of the number is known only after the call, so `run` makes the call itself.

@@ -1,4 +1,7 @@
 /// Descriptions, handlers and patches of the aligned allocation functions of Windows' C libraries.
+///
+/// GCC's and Microsoft's aligned operators new and delete call these functions. Arguments and error
+/// results: "_aligned_malloc" and related pages, C runtime library reference (Microsoft).
 #pragma once
 
 #include <algorithm>
@@ -26,11 +29,6 @@
 #include "alloctap/runtime/static_objects.hpp"
 
 namespace alloctap {
-
-// Descriptions of the aligned allocation functions of Windows' C libraries.
-//
-// GCC's and Microsoft's aligned operators new and delete call these functions. Arguments and error
-// results: "_aligned_malloc" and related pages, C runtime library reference (Microsoft).
 
 /// Kind of function: selects the handler.
 enum class AlignedRole : std::uint8_t { kAllocate, kReallocate, kFree, kMeasure };
@@ -156,8 +154,6 @@ using WindowsAlignedFunctions =
 
 /// Libraries that export the functions. Each library has its own implementation.
 inline constexpr std::array<std::string_view, 2> kAlignedLibraries{"msvcrt.dll", "ucrtbase.dll"};
-
-// Handlers for aligned allocation functions of Windows' C libraries, if blocks are checked.
 
 /// Originals that handlers of the C library at index `Library` in `kAlignedLibraries` call. Set
 /// before any call is redirected and never cleared. Thread-safe; readable inside malloc.
@@ -370,8 +366,6 @@ struct WindowsAlignedCalls {
   }
 };
 
-// Patches the aligned allocation functions of Windows' C libraries.
-
 /// Entry point of a patched function of the library at index `Library`; see `WindowsEntry`.
 template <class Function, class Sink, std::size_t Library,
           class Signature = typename Function::Signature>
@@ -394,9 +388,10 @@ struct WindowsAlignedEntry<Function, Sink, Library, Result(Arguments...)> {
   }
 };
 
-/// Patches for each C library, prepared when the library is loaded. Patches stay, because live
-/// checked blocks must be freed through them. If a function cannot be patched, its library is left
-/// unpatched. The heap hooks then check the larger heap blocks around the library's aligned blocks.
+/// Patches of `WindowsAlignedFunctions` for each C library, prepared when the library is loaded.
+/// Patches stay, because live checked blocks must be freed through them. If a function cannot be
+/// patched, its library is left unpatched. The heap hooks then check the larger heap blocks around
+/// the library's aligned blocks.
 class WindowsAlignedPatches {
  public:
   /// Requires the control lock and patched heap functions. Waits for the loader lock.

@@ -20,10 +20,9 @@
 
 namespace alloctap {
 
-// Events of the Windows heap hooks.
-
-/// Events for `Sink`. Blocks of malloc, operator new and HeapAlloc cannot be distinguished, so all
-/// have `kMalloc` and the heap's handle. GetLastError is preserved. Runs inside malloc.
+/// Reports the events of the Windows heap hooks to `Sink`. Blocks of malloc, operator new and
+/// HeapAlloc cannot be distinguished, so all have `kMalloc` and the heap's handle. GetLastError is
+/// preserved. Runs inside malloc.
 template <EventSink Sink>
 struct WindowsHeapEvents {
   ALLOCTAP_ALWAYS_INLINE static void report_allocation(
@@ -51,9 +50,8 @@ struct WindowsHeapEvents {
   }
 };
 
-// Aligned memory inside larger heap blocks (Windows).
-
-/// Allocator that stores the heap block's address XOR `kMask` in the word before the memory.
+/// Allocator of aligned memory inside larger heap blocks. Stores the heap block's address XOR
+/// `kMask` in the word before the memory.
 class WindowsAlignedMemory {
  public:
   /// Allocates by `allocate(bytes)`, the heap's function, whose blocks are 16-aligned. Returns
@@ -96,11 +94,9 @@ class WindowsAlignedMemory {
   }
 };
 
-// Set of the Windows heaps that were created without a lock.
-
-/// Heaps created with HEAP_NO_SERIALIZE since the hook was installed. Their blocks are not checked,
-/// because only the program knows when such a heap may be called. Thread-safe; runs inside malloc.
-/// Constant-initialized, never destroyed.
+/// Set of the heaps created without a lock (HEAP_NO_SERIALIZE) since the hook was installed. Their
+/// blocks are not checked, because only the program knows when such a heap may be called.
+/// Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 class NoSerializeHeaps {
  public:
   constexpr NoSerializeHeaps() noexcept = default;
@@ -136,10 +132,8 @@ class NoSerializeHeaps {
   std::atomic<bool> knows_all_{true};
 };
 
-// Allocates and frees checked blocks in Windows heaps. Runs inside malloc.
-
-/// Helpers of `WindowsCheckedCalls`. They run inside malloc and preserve GetLastError, except for
-/// errors that the heap itself sets.
+/// Helpers of `WindowsCheckedCalls`, which allocate and free checked blocks. They run inside malloc
+/// and preserve GetLastError, except for errors that the heap itself sets.
 template <class Originals, class Sink>
 struct WindowsCheckedBlocks {
   using Events = WindowsHeapEvents<Sink>;

@@ -14,8 +14,6 @@
 
 namespace alloctap {
 
-// Handlers that run between a hooked call and the pages and views of Windows.
-
 /// Handlers of the Nt functions of ntdll.dll. Run inside malloc.
 ///
 /// A mapping is committed memory. MEM_COMMIT reports the pages that the call named, rounded as the
@@ -101,13 +99,6 @@ struct WindowsPageCalls {
   }
 };
 
-// Entry points that patched slots and patched functions of ntdll.dll lead to.
-//
-// For each function of `WindowsFunctionsFor<Sink>`, a backend sets the original in
-// `WindowsOriginals<Sink>` and installs `WindowsEntry<Function, Sink>::call`. For a `CheckingSink`
-// it then calls `begin_checking()`; entries then stay for ever. Last, it calls
-// `set_recording(true)`.
-
 /// Functions that a backend must hook for `Sink`.
 template <EventSink Sink>
 using WindowsFunctionsFor =
@@ -117,6 +108,10 @@ using WindowsFunctionsFor =
 /// Entry point: `call` has the signature of `Function`, reports to `Sink` and calls the original.
 /// It replaces the original, so its caller is the program or a system library that the program
 /// called. Runs inside malloc, and under any lock of the program, including the loader lock.
+///
+/// For each function of `WindowsFunctionsFor<Sink>`, a backend sets the original in
+/// `WindowsOriginals<Sink>` and installs `call`. For a `CheckingSink` it then calls
+/// `begin_checking()`; entries then stay for ever. Last, it calls `set_recording(true)`.
 template <class Function, EventSink Sink, class Signature = typename Function::Signature>
 struct WindowsEntry;
 

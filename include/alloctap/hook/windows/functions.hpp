@@ -1,9 +1,10 @@
-/// Descriptions of the functions of ntdll.dll that allocate and free heap blocks, pages and views.
+/// Descriptions and originals of the functions of ntdll.dll that allocate and free memory.
 ///
-/// All allocation APIs of kernel32, kernelbase, ucrtbase and combase call these functions.
-/// HeapAlloc, HeapReAlloc, HeapFree, GlobalAlloc, LocalAlloc, CoTaskMemAlloc, and malloc and
-/// operator new of any C library call Rtl functions. VirtualAlloc(Ex) and MapViewOfFile(Ex) call Nt
-/// functions. Arguments: "Windows Driver Kit", with `Zw` for `Nt`.
+/// The functions serve heap blocks, pages and views. All allocation APIs of kernel32, kernelbase,
+/// ucrtbase and combase call these functions. HeapAlloc, HeapReAlloc, HeapFree, GlobalAlloc,
+/// LocalAlloc, CoTaskMemAlloc, and malloc and operator new of any C library call Rtl functions.
+/// VirtualAlloc(Ex) and MapViewOfFile(Ex) call Nt functions. Arguments: "Windows Driver Kit", with
+/// `Zw` for `Nt`.
 #pragma once
 
 #include <atomic>
@@ -185,9 +186,8 @@ using WindowsBlockFunctions =
     FunctionList<ntdll::RtlSizeHeap, ntdll::RtlValidateHeap, ntdll::RtlGetUserInfoHeap,
                  ntdll::RtlSetUserValueHeap, ntdll::RtlSetUserFlagsHeap>;
 
-// Original functions of ntdll.dll behind hooked ones.
-
-/// Originals, and flags that control their handlers. Thread-safe; readable inside malloc.
+/// Originals of the functions of ntdll.dll, and flags that control their handlers. Thread-safe;
+/// readable inside malloc.
 template <EventSink Sink>
 class WindowsOriginals : public OriginalFunctions<WindowsOriginals<Sink>> {
  public:

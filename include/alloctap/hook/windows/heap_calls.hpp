@@ -27,8 +27,6 @@
 
 namespace alloctap {
 
-// Windows heap blocks allocated before a hook was installed.
-
 /// List of the blocks allocated before the hook was installed. Every live block is in the list or
 /// recorded. The list is short if the tracker starts before the program's own code. With over
 /// `kMaxCount` blocks, the list is discarded.
@@ -73,8 +71,6 @@ class PreexistingBlocks {
   static inline constinit ArenaArray<AddressRange> blocks_;
   static inline constinit bool known_ = false;
 };
-
-// Handlers that run between a hooked call and a Windows heap.
 
 /// Handlers of the Rtl functions of ntdll.dll. They report allocations after the real call, and
 /// frees before it.
@@ -214,11 +210,9 @@ struct WindowsHeapCalls {
   }
 };
 
-// Handlers that inject faults into Windows heap calls. Run inside malloc.
-
 /// `WindowsHeapCalls` with fault injection: asks a `RefusingSink` before each allocation. A refused
 /// call returns null with ERROR_NOT_ENOUGH_MEMORY and is not reported. A refused call raises no
-/// exception, even with HEAP_GENERATE_EXCEPTIONS.
+/// exception, even with HEAP_GENERATE_EXCEPTIONS. Runs inside malloc.
 template <class Originals, EventSink Sink>
 struct WindowsRefusableCalls : WindowsHeapCalls<Originals, Sink> {
   using Base = WindowsHeapCalls<Originals, Sink>;

@@ -24,8 +24,6 @@
 
 namespace alloctap {
 
-// Hooks the functions of ntdll.dll that load modules and look up addresses, in import table slots.
-
 /// Functions that the handlers call in addition to the originals.
 struct WindowsLoaderCallbacks {
   /// Returns the handler of the function at `address`, or `address` if it is not hooked.
@@ -116,8 +114,6 @@ class WindowsLoaderCalls {
   static inline constinit Original find_for_{0};
 };
 
-// Engine of `WindowsImportHook`: finds originals and walks import table slots.
-
 struct ImportModuleReport {
   std::string path;
   /// Number of slots that point to a handler.
@@ -168,7 +164,8 @@ struct ImportModule {
   return report;
 }
 
-/// The part of `WindowsImportHook` that does not depend on the sink.
+/// The part of `WindowsImportHook` that does not depend on the sink: finds originals and walks
+/// import table slots.
 ///
 /// Lock order: the loader lock, then the walk's own lock. A walk runs while the loader lists its
 /// modules, or in a load notification. Memory is allocated in the tracker's arena, because a thread

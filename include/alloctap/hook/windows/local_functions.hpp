@@ -1,4 +1,7 @@
 /// Descriptions, handlers and patches of LocalAlloc, GlobalAlloc and their relatives.
+///
+/// LocalAlloc and GlobalAlloc share one implementation, on the process heap. Arguments and error
+/// results: "LocalAlloc" and related pages, Windows API reference (Microsoft).
 #pragma once
 
 #include <array>
@@ -21,11 +24,6 @@
 #include "alloctap/runtime/static_objects.hpp"
 
 namespace alloctap {
-
-// Descriptions of LocalAlloc and GlobalAlloc and their relatives.
-//
-// LocalAlloc and GlobalAlloc share one implementation, on the process heap. Arguments and error
-// results: "LocalAlloc" and related pages, Windows API reference (Microsoft).
 
 /// Kind of function: selects the handler.
 enum class LocalRole : std::uint8_t {
@@ -141,8 +139,6 @@ using WindowsLocalFunctions =
 /// Libraries that export the functions. Some functions exist only in kernel32.dll; kernel32.dll
 /// forwards the others to kernelbase.dll.
 inline constexpr std::array kLocalLibraries{L"kernelbase.dll", L"kernel32.dll"};
-
-// Handlers for LocalAlloc and GlobalAlloc and their relatives, if blocks are checked.
 
 /// Handlers of `WindowsLocalFunctions` for a `CheckingSink`. They allocate and free fixed memory in
 /// the process heap, like HeapAlloc and HeapFree. The system's functions hide bad frees from the
@@ -261,8 +257,6 @@ struct WindowsLocalCalls {
 
   static inline constinit std::atomic<bool> is_complete_{false};
 };
-
-// Patches LocalAlloc and GlobalAlloc and their relatives.
 
 /// Entry point of a patched function; see `WindowsEntry`.
 template <class Function, class Sink, class Signature = typename Function::Signature>

@@ -16,8 +16,6 @@
 
 namespace alloctap {
 
-// Descriptions and models of the printf family on Windows (`printing_shapes.hpp`).
-
 /// Reader of a va_list. On x64 each argument takes eight bytes. A long double is a double, and
 /// larger types are passed by pointer.
 class PrintedValues {
@@ -222,8 +220,6 @@ using WindowsPrintingFunctions = FunctionList<
     StringFunction<"__stdio_common_vsprintf_s", string_shapes::UniversalPrintsText<char>>,
     StringFunction<"__stdio_common_vswprintf", string_shapes::UniversalPrintsText<wchar_t>>,
     StringFunction<"__stdio_common_vswprintf_s", string_shapes::UniversalPrintsText<wchar_t>>>;
-
-// Table of the string and memory functions that are checked on Windows, and their libraries.
 
 namespace string_shapes {
 

@@ -24,12 +24,11 @@
 
 namespace alloctap {
 
-// Patches import table slots of string and memory functions on Windows.
-
-/// Patches slots of the program and of all modules outside the Windows directory, except the module
-/// with this code. System modules are skipped, because they may call while holding any lock, and
-/// they do not copy the program's memory. A module loaded later is patched before its DllMain, if
-/// the system binds imports before its load notification.
+/// Patches import table slots of string and memory functions, in the program and all modules
+/// outside the Windows directory, except the module with this code. System modules are skipped,
+/// because they may call while holding any lock, and they do not copy the program's memory. A
+/// module loaded later is patched before its DllMain, if the system binds imports before its load
+/// notification.
 ///
 /// Targets and slots are accessed with the loader lock held. Allocates nothing.
 class WindowsStringSlots {
@@ -112,8 +111,6 @@ class WindowsStringSlots {
   static inline constinit std::atomic<bool> active_{false};
 };
 
-// Entry points of the string and memory functions on Windows. May run inside malloc.
-
 /// Originals of the library at index `Library` of `kStringLibraries`.
 template <AccessSink Sink, std::size_t Library>
 class WindowsStringOriginals : public OriginalFunctions<WindowsStringOriginals<Sink, Library>> {
@@ -131,7 +128,7 @@ PltTarget string_target(Call* call) noexcept {
           .publish = &Originals::template set<Function>};
 }
 
-/// Entry point: `call` replaces a function of the library at index `Library`.
+/// `call` replaces a function of the library at index `Library`. May run inside malloc.
 template <class Function, AccessSink Sink, std::size_t Library,
           class Signature = typename Function::Signature>
 struct WindowsStringEntry;

@@ -17,8 +17,6 @@
 
 namespace alloctap {
 
-// Finds functions of ntdll.dll to patch.
-
 /// Returns `target` with the length of a leaf function. Finds the length in the code, because
 /// unwind tables omit leaf functions.
 [[nodiscard]] inline PatchTarget with_length_of_leaf(PatchTarget target) {
@@ -40,10 +38,9 @@ namespace alloctap {
   return target.bytes == 0 ? with_length_of_leaf(target) : target;
 }
 
-// Group of patches of Windows library functions, enabled together or not at all.
-
-/// Patches of several functions. `clear` or the destructor restores the functions. If a function
-/// cannot be patched, the caller must call `clear`. Control plane; for one thread at a time.
+/// Patches of several Windows library functions, enabled together or not at all. `clear` or the
+/// destructor restores the functions. If a function cannot be patched, the caller must call
+/// `clear`. Control plane; for one thread at a time.
 class WindowsPatchGroup {
  public:
   /// Returns the function with its length, or length 0 if it cannot be patched. Requires a module

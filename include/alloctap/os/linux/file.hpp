@@ -1,4 +1,6 @@
-/// Files by raw system calls, mapped files, links, and report paths whose links are followed.
+/// Files by raw system calls, mapped files, links, report paths, and patterns by regcomp(3).
+///
+/// Access avoids libc's wrappers: they are cancellation points, which malloc must not be.
 #pragma once
 
 #include <dirent.h>
@@ -27,9 +29,6 @@
 #include "alloctap/os/throw_bad_alloc.hpp"
 
 namespace alloctap::os {
-
-// File access by raw system calls: libc's wrappers are cancellation points, but malloc must not be
-// a cancellation point.
 
 inline File& File::operator=(File&& other) noexcept {
   if (this != &other) {
@@ -171,8 +170,6 @@ inline FileView::~FileView() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-// Links and directories by readlink(2) and readdir(3).
-
 inline std::string_view read_link(const char* path, std::span<char> buffer) noexcept {
   const ssize_t length = ::readlink(path, buffer.data(), buffer.size());
   if (length < 0 || static_cast<std::size_t>(length) == buffer.size()) return {};
@@ -196,8 +193,6 @@ inline std::string_view find_name(const char* path, std::string_view prefix,
   ::closedir(folder);
   return found;
 }
-
-// Linux implementation of output_path.hpp.
 
 /// Maximum length of a file name without directories, in bytes.
 inline constexpr std::size_t kMaxFileNameBytes = NAME_MAX;
@@ -235,8 +230,6 @@ File open_through(const char* path, int& error) noexcept;
 /// Fails if `path` exists.
 File create_like(const char* path, const char* model, int& error) noexcept;
 
-// Patterns by regcomp(3), which does not report the position of an error.
-
 struct PathPattern::Compiled {
   explicit Compiled(const std::string& pattern)
       : result(::regcomp(&regex, pattern.c_str(), REG_EXTENDED | REG_NOSUB)) {}
@@ -250,7 +243,8 @@ struct PathPattern::Compiled {
   int result;
 };
 
-/// Returns the length of the longest valid proper prefix of `pattern`, as the error's position.
+/// Returns the error's position, which regcomp(3) does not report: the length of the longest valid
+/// proper prefix of `pattern`.
 inline std::size_t position_of_pattern_error(const std::string& pattern,
                                              bool (*is_right)(const std::string&)) {
   for (std::size_t length = pattern.size(); length > 0; --length) {

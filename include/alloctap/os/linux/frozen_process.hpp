@@ -1,4 +1,8 @@
 /// Process copies by ptrace(2) and clone(2), with the memory that fork omits.
+///
+/// A thread cannot trace its own process, so a helper process that shares the memory stops the
+/// threads, forks, and resumes the threads. The copy is a child of the program without an exit
+/// signal: only waits with __WALL (wait(2)) see it.
 #pragma once
 
 #include <sched.h>
@@ -25,10 +29,6 @@
 
 namespace alloctap::os {
 
-// Copies memory that fork omits. MADV_DONTFORK omits pages, as some drivers do; MADV_WIPEONFORK
-// zeroes pages (madvise(2)). /proc/PID/maps does not show either flag. /proc/PID/smaps does, but
-// the kernel then visits every page while the process is stopped.
-
 /// /proc files of a process, opened before it forks and used by the child.
 struct OpenedMemory {
   /// Opens the files. Returns 0, or the negated errno if `map` cannot be opened. A non-dumpable
@@ -40,8 +40,10 @@ struct OpenedMemory {
   File memory;
 };
 
-/// Runs in a forked child. Copies memory that fork omitted from the stopped parent to equal
-/// addresses. Allocates nothing; not thread-safe.
+/// Runs in a forked child. Copies memory from the stopped parent to equal addresses that fork
+/// omitted (MADV_DONTFORK, set by some drivers) or zeroed (MADV_WIPEONFORK). Does not read these
+/// flags from /proc/PID/smaps, because the kernel then visits every page while the process is
+/// stopped; /proc/PID/maps lacks them. Allocates nothing; not thread-safe.
 class UnforkedMemory {
  public:
   /// Maximum number of bytes to copy, because threads are stopped meanwhile.
@@ -103,10 +105,6 @@ class UnforkedMemory {
   std::uint64_t fetched_bytes_ = 0;
   std::uint64_t unread_bytes_ = 0;
 };
-
-// Process copies by ptrace(2) and clone(2). A thread cannot trace its own process, so a helper
-// process that shares the memory stops the threads, forks, and resumes the threads. The copy is a
-// child of the program without an exit signal: only waits with __WALL (wait(2)) see it.
 
 [[nodiscard]] constexpr bool can_copy_process() noexcept { return true; }
 

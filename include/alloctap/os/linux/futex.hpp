@@ -1,3 +1,4 @@
+/// Futex by futex(2).
 #pragma once
 
 #include <linux/futex.h>

@@ -1,4 +1,4 @@
-/// Module list by dl_iterate_phdr(3). glibc lists and counts a module before relocating it.
+/// Module list by dl_iterate_phdr(3), symbols by dlsym(3) and dlvsym(3), and malloc hooks.
 #pragma once
 
 #include <dlfcn.h>
@@ -28,6 +28,7 @@ void visit_loaded_images(Visit&& visit) noexcept {
   ::dl_iterate_phdr(call, const_cast<std::remove_const_t<Function>*>(&visit));
 }
 
+/// glibc lists and counts a module before relocating it.
 inline LoaderCounts loader_counts() noexcept {
   LoaderCounts counts;
   const auto call = [](dl_phdr_info* info, std::size_t, void* result) {
@@ -41,12 +42,6 @@ inline LoaderCounts loader_counts() noexcept {
 inline std::uintptr_t executable_address() noexcept { return ::getauxval(AT_PHDR); }
 inline std::uintptr_t loader_address() noexcept { return ::getauxval(AT_BASE); }
 inline std::uintptr_t vdso_address() noexcept { return ::getauxval(AT_SYSINFO_EHDR); }
-
-}  // namespace alloctap::os
-
-// Symbols by dlsym(3) and dlvsym(3), and the malloc hook variables of glibc and bionic.
-
-namespace alloctap::os {
 
 /// Clears the dlerror text of a failed lookup, so that the program does not see it. Loops because
 /// the text is freed only by the call after the one that returned it.
@@ -63,15 +58,14 @@ inline void* next_symbol(const char* name) noexcept {
 
 }  // namespace alloctap::os
 
-// Malloc hook variables of glibc and bionic. The glibc manual up to 2.33 documents them in
-// "Replacing malloc". Since 2.34 (NEWS) only libc_malloc_debug uses them. First symbol versions:
-// shlib-versions in sysdeps. bionic: libc/malloc_hooks/README.md.
-
 #if defined(__BIONIC__)
 #include <malloc.h>
 #endif
 
 namespace alloctap::os {
+
+// Malloc hook variables: in glibc's manual up to 2.33, "Replacing malloc"; since 2.34 (NEWS) only
+// libc_malloc_debug uses them. For bionic, libc/malloc_hooks/README.md.
 
 #if defined(__BIONIC__) && __ANDROID_API__ >= 28
 
@@ -90,6 +84,7 @@ inline MallocHookVariables bionic_hook_variables() noexcept { return {}; }
 
 #if defined(__GLIBC__)
 
+/// The first symbol versions are from shlib-versions in glibc's sysdeps.
 inline void* oldest_glibc_symbol(const char* name) noexcept {
 #if defined(__x86_64__) && !defined(__ILP32__)
   constexpr const char* kFirstVersion = "GLIBC_2.2.5";
@@ -115,15 +110,6 @@ inline std::string_view module_path(const void* address) noexcept {
 
 inline bool is_static_executable() noexcept { return ::getauxval(AT_BASE) == 0; }
 
-}  // namespace alloctap::os
-
-namespace alloctap::os {
-
-// Program symbols in glibc. The loader binds a program's call to the first definition that has the
-// requested version, or no version. dlsym skips definitions for old programs, such as those of
-// libc_malloc_debug. dlvsym skips definitions without a version, such as those of other
-// allocators. So both are called; the result whose module comes first is used.
-
 #if defined(__GLIBC__)
 
 /// Returns the address, of the two, whose module comes first in lookup order.
@@ -148,8 +134,11 @@ inline void* in_first_module(void* one, void* other) noexcept {
   return search.found;
 }
 
-/// For the malloc family, looks up the version that programs use: the first version of the symbol;
-/// for aligned_alloc, that of C11.
+/// The loader binds a program's call to the first definition that has the requested version, or no
+/// version. dlsym skips definitions for old programs, such as those of libc_malloc_debug; dlvsym
+/// skips definitions without a version, such as those of other allocators. So calls both, and
+/// returns the result whose module comes first. In the malloc family, programs request the first
+/// version of a symbol; of aligned_alloc, that of C11.
 inline void* program_symbol(const char* name) noexcept {
   void* versioned = oldest_glibc_symbol(name);
   if (versioned == nullptr) versioned = ::dlvsym(RTLD_DEFAULT, name, "GLIBC_2.16");

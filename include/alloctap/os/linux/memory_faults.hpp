@@ -12,8 +12,6 @@
 
 namespace alloctap::os {
 
-// Access type and instruction address of a memory fault, from its signal context.
-
 #if defined(__x86_64__)
 
 /// Returns the access type from bit 1 of the page fault's error code (Intel SDM, volume 3, 4.7).
@@ -71,8 +69,6 @@ inline FaultAccess access_of(const ucontext_t& context) noexcept {
 #else
 #error "alloctap/os/linux/memory_faults.hpp does not know this architecture"
 #endif
-
-// Memory faults by SIGSEGV.
 
 /// Returns the fault that a handler with SA_SIGINFO received; its address is 0 if the signal did
 /// not come from a memory access.

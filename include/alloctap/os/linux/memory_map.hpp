@@ -26,9 +26,6 @@ namespace alloctap::os {
 // Search for present pages by the ioctl PAGEMAP_SCAN of /proc/self/pagemap, Linux 6.7 and newer
 // (the kernel's Documentation/admin-guide/mm/pagemap.rst). Skips reserved and untouched memory,
 // possibly terabytes, in negligible time.
-//
-// Allocates nothing. May run on any thread, inside malloc and inside a signal handler. errno may
-// change.
 
 /// The kernel's `struct page_region`: pages `[start, end)` with equal flags.
 struct FoundPages {
@@ -112,9 +109,6 @@ inline std::optional<bool> has_found_page(int page_map, std::uintptr_t start,
   return count < 0 ? std::nullopt : std::optional(count > 0);
 }
 
-// Memory map from /proc/self/maps. Its lines (proc(5)) have: start-end perms offset dev inode
-// path.
-
 /// Consumes a hexadecimal number and one character after it from `line`.
 template <class Number>
 inline Number take_hex(std::string_view& line) noexcept {
@@ -131,6 +125,7 @@ inline void skip_field(std::string_view& line) noexcept {
   line.remove_prefix(std::min(line.size(), line.find_first_not_of(' ')));
 }
 
+/// Parses a line of /proc/PID/maps (proc(5)): start-end perms offset dev inode path.
 MemoryRegion parse_memory_region(std::string_view line) noexcept;
 
 /// A type-erased visitor, so that the parser is compiled only once.

@@ -21,8 +21,6 @@ inline std::string why_code_is_forbidden() {
   return "SELinux, a seccomp filter or PR_SET_MDWE may forbid it";
 }
 
-// Reserved pages by raw system calls, because an interposing backend replaces libc's wrappers.
-
 /// A reservation that closes pages by guard markers in the page table (MADV_GUARD_INSTALL, Linux
 /// 6.13; madvise(2)) if the kernel supports them, otherwise by PROT_NONE mappings. A marker costs a
 /// third of a mapping, and does not split the readable and writable mapping around it.

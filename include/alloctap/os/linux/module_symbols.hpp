@@ -12,8 +12,8 @@
 
 namespace alloctap::os {
 
-// Module lookup from three sources. `_dl_find_object` (glibc 2.35 and newer) reads the loader's
-// table without a lock in some 20 ns. The table lacks the vdso, which is checked separately. Older
+// `find_module` calls `_dl_find_object` (glibc 2.35 and newer), which reads the loader's table
+// without a lock in some 20 ns. The table lacks the vdso, which is checked separately. Older
 // systems read the memory map in some 50 us, so callers cache results.
 
 /// Finds the module in the memory map: the last file mapped from its first byte at or below

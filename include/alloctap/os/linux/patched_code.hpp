@@ -88,8 +88,7 @@ inline bool describe_moved_code(std::span<const MovedInstruction>, std::span<std
   return true;
 }
 
-// Core serialization by membarrier(2), since Linux 4.16. Defines numbers that old headers lack.
-
+/// Works since Linux 4.16. Defines numbers that old headers lack.
 inline bool synchronize_cores() noexcept {
   constexpr int kPrivateExpeditedSyncCore = 1 << 5;
   constexpr int kRegisterPrivateExpeditedSyncCore = 1 << 6;

@@ -12,8 +12,6 @@
 
 namespace alloctap::os {
 
-// Paths of this process's files in /proc.
-
 /// A path in /proc/self. After the main thread has exited, /proc/self no longer shows the address
 /// space, so the path is in /proc/thread-self instead. May change errno.
 class OwnProcPath {
@@ -25,8 +23,6 @@ class OwnProcPath {
  private:
   char text_[48];
 };
-
-// The suffix that the kernel appends to paths of deleted files.
 
 /// Removes from `path` the suffix that d_path (the kernel's fs/d_path.c) appends if the file was
 /// removed or replaced. Returns true if it was present, even as part of the real name.

@@ -1,3 +1,4 @@
+/// Definitions for systems without a library for debug information.
 #pragma once
 
 #include <cerrno>

@@ -1,3 +1,4 @@
+/// Thread-local storage by initial-exec TLS, and the guard of errno.
 #pragma once
 
 #include <cerrno>
@@ -12,7 +13,6 @@ namespace alloctap::os {
 template <class T, class Owner = T>
 class ThreadLocal {
  public:
-  /// Returns the calling thread's object.
   ALLOCTAP_ALWAYS_INLINE static T& mine() noexcept { return value_; }
 
   /// Returns true if each thread has a separate object. If false, all share one; do not use it.

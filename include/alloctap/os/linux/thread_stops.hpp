@@ -24,11 +24,9 @@
 
 namespace alloctap::os {
 
-// Thread list from /proc/self/task, read without opendir, because that allocates.
-
 /// Lists the threads of the process that created this object. A process that shares its descriptors
 /// may use the object as well. If /proc belongs to another PID namespace, as after `unshare --pid`,
-/// thread ids are translated. Allocates nothing; not thread-safe.
+/// thread ids are translated. Allocates nothing, so does not call opendir(3). Not thread-safe.
 class TaskList {
  public:
   /// Returns the list of this process's threads; unreadable if /proc is not mounted.
@@ -84,10 +82,8 @@ class TaskList {
   bool is_foreign_ = false;
 };
 
-// Stop-the-world by ptrace(2). PTRACE_SEIZE stops threads without a signal, and resumed threads
-// continue their system calls.
-
-/// Stops the threads of another process, which may share memory with the calling process.
+/// Stops the threads of another process, which may share memory with the calling process. Uses
+/// PTRACE_SEIZE, which sends no signal. Resumed threads continue their system calls.
 class ThreadStops {
  public:
   /// Stops the threads in `tasks`, except `left_out`. `tasks` must outlive this object.

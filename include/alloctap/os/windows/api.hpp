@@ -1,11 +1,9 @@
-/// windows.h, and the owner of a handle.
+/// windows.h and winternl.h, which no other file includes, and the owner of a handle.
 #pragma once
 
 #include <utility>
 
 #include "alloctap/macros.hpp"
-
-// Includes the system's headers in the order that they require. No other file includes them.
 
 // macros.hpp defines macros that select what windows.h declares.
 #include <windows.h>

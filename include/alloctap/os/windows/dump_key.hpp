@@ -1,4 +1,4 @@
-/// Requests for a report from outside: a hot key, or a named event.
+/// Requests for a dump from outside: a hot key, or a named event.
 #pragma once
 
 #include <array>
@@ -13,10 +13,7 @@
 
 namespace alloctap::os {
 
-// Hot key that requests a dump, and the user32.dll functions that register it.
-
-// System-wide hot key that Windows delivers to the program that registered it.
-
+/// A system-wide hot key, which Windows delivers to the program that registered it.
 struct HotKey {
   /// Any of MOD_ALT, MOD_CONTROL, MOD_SHIFT and MOD_WIN.
   UINT modifiers = 0;
@@ -60,10 +57,8 @@ class HotKeyName {
   std::array<char, 48> text_{};
 };
 
-// Hot key and thread message functions of user32.dll. Loaded at first use, because loading that
-// library turns a process into one with windows.
-
-/// The functions; null pointers if `error` is set.
+/// Hot key and thread message functions of user32.dll; null pointers if `error` is set. Loaded at
+/// first use, because loading that library turns a process into one with windows.
 struct MessageQueue {
   decltype(&::RegisterHotKey) register_key = nullptr;
   decltype(&::UnregisterHotKey) unregister_key = nullptr;
@@ -72,7 +67,6 @@ struct MessageQueue {
   decltype(&::PostThreadMessageW) post = nullptr;
   int error = 0;
 
-  /// Returns the functions; the first call loads the library.
   static const MessageQueue& get() noexcept {
     static const MessageQueue queue = load();
     return queue;
@@ -103,13 +97,11 @@ inline MessageQueue MessageQueue::load() noexcept {
   return queue;
 }
 
-// Hot key that requests a dump; Ctrl+Alt+D is MemoryWatcher's.
-
 /// Calls a function, on a separate thread, each time a key is pressed, whichever program has the
 /// focus. The function chooses what to dump, the format and the output:
 ///
 ///     constinit alloctap::os::DumpKey key;
-///     constexpr alloctap::os::HotKey kKey{MOD_CONTROL | MOD_ALT, 'D'};
+///     constexpr alloctap::os::HotKey kKey{MOD_CONTROL | MOD_ALT, 'D'};  // MemoryWatcher's key
 ///     const int error = key.start(kKey, []() noexcept {
 ///       static_cast<void>(Tracker::dump(alloctap::TextDump{}, file));
 ///     });
@@ -224,8 +216,6 @@ class DumpKeyProblem {
 
   std::array<char, 320> text_{};
 };
-
-// Named event by which other processes request a dump; MemoryWatcher has such an event, too.
 
 /// Name of the event for a process id, in the namespace of the user's session.
 class DumpEventName {

@@ -1,5 +1,4 @@
-/// Maps Windows errors to POSIX errors if there is an equivalent. Maps other Windows errors to
-/// their numbers, shifted above all POSIX numbers.
+/// Windows errors as POSIX errors, or else as numbers above all POSIX numbers, and their texts.
 #pragma once
 
 #include <array>

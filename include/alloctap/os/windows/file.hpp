@@ -1,4 +1,4 @@
-/// Files by Windows handles, console output, mapped files, and report paths.
+/// Files by Windows handles, console output, mapped files, report paths, and path patterns.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,6 @@
 
 namespace alloctap::os {
 
-// Console output in UTF-16, because a console decodes bytes by its code page, rarely UTF-8.
-
 inline bool is_console(HANDLE handle) noexcept {
   DWORD mode = 0;
   return ::GetConsoleMode(handle, &mode) != 0;
@@ -36,6 +34,7 @@ constexpr std::size_t whole_characters(std::string_view text, std::size_t most) 
   return length > 0 ? length : most;
 }
 
+/// Writes UTF-16, because a console decodes bytes by its code page, rarely UTF-8.
 inline bool write_to_console(HANDLE console, std::string_view text) noexcept {
   std::array<wchar_t, 512> buffer;
   while (!text.empty()) {
@@ -52,10 +51,9 @@ inline bool write_to_console(HANDLE console, std::string_view text) noexcept {
   return true;
 }
 
-// Files by Windows handles. A descriptor is the lower half of a handle, because the upper half is
-// insignificant ("Interprocess Communication Between 32-bit and 64-bit Applications"). Handles are
-// multiples of 4, so the descriptors 0, 1 and 2 can mean the standard streams.
-
+/// Returns the handle whose lower half is `descriptor`. The upper half is insignificant
+/// ("Interprocess Communication Between 32-bit and 64-bit Applications"). Handles are multiples of
+/// 4, so the descriptors 0, 1 and 2 can mean the standard streams.
 inline HANDLE handle_of(int descriptor) noexcept {
   constexpr DWORD kStreams[] = {STD_INPUT_HANDLE, STD_OUTPUT_HANDLE, STD_ERROR_HANDLE};
   if (descriptor >= 0 && descriptor <= 2) return ::GetStdHandle(kStreams[descriptor]);
@@ -130,7 +128,7 @@ inline int write_all(int descriptor, std::string_view text) noexcept {
   return 0;
 }
 
-/// Writes as `write_all` does, because Windows has no SIGPIPE.
+/// Does the same as `write_all`, because Windows has no SIGPIPE.
 inline int write_all_without_signal(int descriptor, std::string_view text) noexcept {
   return write_all(descriptor, text);
 }
@@ -167,8 +165,6 @@ inline FileView::~FileView() {
   if (!bytes_.empty()) ::UnmapViewOfFile(bytes_.data());
 }
 
-// Windows implementation of output_path.hpp.
-
 /// Maximum length of a file name without directories, in bytes; safe for every text.
 inline constexpr std::size_t kMaxFileNameBytes = 255;
 inline constexpr std::string_view kPathSeparators = "/\\";
@@ -193,7 +189,6 @@ class FollowedPath {
   return file.is_open() && ::GetFileType(handle_of(file.descriptor())) != FILE_TYPE_DISK;
 }
 
-/// Opens the file at `path` for appending.
 inline File open_through(const char* path, int& error) noexcept {
   return open_for_appending(path, error);
 }
@@ -203,9 +198,8 @@ inline File create_like(const char* path, const char* /*model*/, int& error) noe
   return create_for_writing(path, error);
 }
 
-// Patterns by std::regex in POSIX extended syntax, because the C library has no regcomp.
-// Exceptions do not leave this file.
-
+/// A std::regex in POSIX extended syntax, because the C library has no regcomp. Its exceptions do
+/// not leave this file.
 struct PathPattern::Compiled {
   explicit Compiled(const std::string& pattern) {
     try {

@@ -1,4 +1,4 @@
-/// Stop-the-world by suspending the threads.
+/// Stop-the-world by suspending the threads during the whole scan.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,9 @@
 
 namespace alloctap::os {
 
-// Stop-the-world by NtSuspendThread, which is asynchronous; NtGetContextThread then waits until
-// the thread has stopped. A thread in a system call stops before the call returns, with the
-// registers it had at the call.
-
-/// Stops the other threads of the process.
+/// Stops the other threads of the process. NtSuspendThread is asynchronous; NtGetContextThread then
+/// waits until the thread has stopped. A thread in a system call stops before the call returns,
+/// with the registers it had at the call.
 class ThreadStops {
  public:
   /// Stores handles and registers in the given arrays.
@@ -127,9 +125,7 @@ class ThreadStops {
   std::size_t without_room_ = 0;
 };
 
-// Stop-the-world by suspending the threads during the whole scan. Does not copy the process,
-// because Wine does not support that (PssCaptureSnapshot).
-
+/// Returns false, because Wine cannot copy processes (PssCaptureSnapshot).
 [[nodiscard]] constexpr bool can_copy_process() noexcept { return false; }
 
 inline void* map_shared_pages(std::size_t bytes) noexcept { return map_pages(bytes); }

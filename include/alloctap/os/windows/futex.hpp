@@ -1,5 +1,6 @@
-/// Futex by WaitOnAddress, since Windows 8 (Synchronization.lib), which neither allocates nor takes
-/// the loader lock.
+/// Futex by WaitOnAddress, which neither allocates nor takes the loader lock.
+///
+/// Exists since Windows 8 (Synchronization.lib).
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// Memory faults by vectored exception handlers, which run before the frame-based handlers of a
-/// thread. Several vectored handlers can be registered.
+/// Memory faults by a vectored exception handler, which runs before frame-based handlers.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-/// Memory map by VirtualQuery, paths of mapped files, and stack bounds.
+/// Memory map by VirtualQuery, without the loader lock; paths of mapped files, and stack bounds.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,6 @@
 #include "alloctap/os/memory_map.hpp"
 #include "alloctap/os/windows/api.hpp"
 #include "alloctap/os/windows/wide_path.hpp"
-
-// Paths of mapped files, converted to drive letters. The system's paths begin with a device
-// (\Device\HarddiskVolume3\game\game.exe) or, in Wine, with \??\ (\??\C:\game\game.exe).
 
 // After the headers that psapi.h depends on.
 #include <psapi.h>
@@ -32,7 +29,8 @@ inline bool lies_on_device(std::wstring_view path, std::wstring_view device) noe
          path[device.size()] == L'\\';
 }
 
-/// Finds the drive whose device name is a prefix of `path`.
+/// Finds the drive whose device name is a prefix of `path`. The system's paths begin with a device
+/// (\Device\HarddiskVolume3\game\game.exe) or, in Wine, with \??\ (\??\C:\game\game.exe).
 inline DrivePath find_drive(std::wstring_view path) noexcept {
   constexpr std::wstring_view kNamed = L"\\??\\";
   if (path.starts_with(kNamed)) return {.path = path.substr(kNamed.size())};
@@ -50,6 +48,7 @@ inline DrivePath find_drive(std::wstring_view path) noexcept {
 }
 
 /// Stores in `buffer` and returns the path of the file mapped at `address`; "" for other memory.
+/// Takes no loader lock, but allocates in Wine.
 inline std::string_view mapped_file(const void* address, std::span<char> buffer) noexcept {
   // Longer paths are not reported.
   std::array<wchar_t, 1024> system;
@@ -66,13 +65,6 @@ inline std::string_view mapped_file(const void* address, std::span<char> buffer)
   use_slashes(buffer.first(length));
   return {buffer.data(), length};
 }
-
-}  // namespace alloctap::os
-
-namespace alloctap::os {
-
-// Memory map by VirtualQuery, with file names by K32GetMappedFileName. Neither takes the loader
-// lock; in Wine, K32GetMappedFileName allocates.
 
 inline MemoryRegion describe_region(const MEMORY_BASIC_INFORMATION& system) noexcept {
   constexpr DWORD kWritable =

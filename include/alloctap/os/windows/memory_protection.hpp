@@ -99,9 +99,7 @@ class ReservedPages {
 
 inline AddressLimits address_limits() noexcept { return {}; }
 
-// Compare-and-exchange of a word in a module whose page may be protected.
-
-/// Result of an exchange.
+/// Result of `exchange_slot`.
 enum class SlotExchange : std::uint8_t {
   kDone,
   /// The word held a value other than the expected one.
@@ -110,16 +108,15 @@ enum class SlotExchange : std::uint8_t {
   kRefused,
 };
 
-/// Returns true if a page with `protection` is writable.
 inline bool is_writable(DWORD protection) noexcept {
   constexpr DWORD kWritable =
       PAGE_READWRITE | PAGE_WRITECOPY | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
   return (protection & kWritable) != 0;
 }
 
-/// Stores `desired` in `slot` (aligned to its size) if it holds `expected`. Other threads read the
-/// old or the new value. Makes a protected page writable and then restores its protection, so only
-/// one thread at a time may change words of one page. GetLastError may change.
+/// Stores `desired` in `slot`, an aligned word in a module, if it holds `expected`. Other threads
+/// read the old or the new value. Makes a protected page writable and then restores its protection,
+/// so only one thread at a time may change words of one page. GetLastError may change.
 inline SlotExchange exchange_slot(std::uintptr_t* slot, std::uintptr_t expected,
                                   std::uintptr_t desired) noexcept {
   constexpr DWORD kExecutable = PAGE_EXECUTE | PAGE_EXECUTE_READ;

@@ -16,9 +16,6 @@
 
 namespace alloctap::os {
 
-// Module lookup by VirtualQuery, because loader functions take the loader lock. An image begins at
-// the start of its allocation.
-
 /// Returns the headers of the image at `start`, which the loader has validated ("PE Format").
 inline const IMAGE_NT_HEADERS& image_headers(std::uintptr_t start) noexcept {
   const auto& dos = *reinterpret_cast<const IMAGE_DOS_HEADER*>(start);
@@ -26,6 +23,8 @@ inline const IMAGE_NT_HEADERS& image_headers(std::uintptr_t start) noexcept {
                                                     static_cast<std::uintptr_t>(dos.e_lfanew));
 }
 
+/// Uses VirtualQuery, because loader functions take the loader lock. An image begins at the start
+/// of its allocation.
 inline LoadedModule find_module(std::uintptr_t address) noexcept {
   MEMORY_BASIC_INFORMATION region;
   const auto* const place = reinterpret_cast<const void*>(address);
@@ -39,10 +38,8 @@ inline LoadedModule find_module(std::uintptr_t address) noexcept {
   return module;
 }
 
-// Export table of a loaded library. Reads the mapped image ("PE Format", "The .edata Section"),
-// because the loader's functions may take the loader lock.
-
-/// Export table of a module that stays loaded. Allocates nothing, takes no lock.
+/// Export table of a module that stays loaded. Reads the mapped image ("PE Format", "The .edata
+/// Section"), because the loader's functions may take the loader lock. Allocates nothing.
 class ExportTable {
  public:
   /// Reads the table of the module at `start`. If `start` is 0, the table is empty.
@@ -142,26 +139,17 @@ inline FunctionSymbol find_function_symbol(const void* address) noexcept {
 
 }  // namespace alloctap::os
 
-// Lookup of ntdll.dll's functions without calling the loader.
-
 // Import slot of a function that is defined by ntdll.dll and no other library.
 extern "C" const void* const __imp_NtClose;
 
 namespace alloctap::os {
 
-/// Returns the function `name` of ntdll.dll; 0 if undefined. Takes no lock, allocates nothing.
+/// Returns the function `name` of ntdll.dll; 0 if undefined. Unlike `system_function`, does not
+/// call the loader; takes no lock and allocates nothing.
 inline std::uintptr_t find_system_function(std::string_view name) noexcept {
   const auto inside = reinterpret_cast<std::uintptr_t>(__imp_NtClose);
   return ExportTable(find_module(inside).start).find(name);
 }
-
-}  // namespace alloctap::os
-
-namespace alloctap::os {
-
-// Module notices by LdrRegisterDllNotification, since Windows Vista ("LdrRegisterDllNotification
-// function"), which no header declares. Windows reports a loaded module before its imports are
-// bound, and an unloaded one after its last call and before it is unmapped.
 
 inline constexpr bool kLoaderGivesNotice = true;
 
@@ -176,6 +164,9 @@ struct DllNotification {
 
 using DllListener = void CALLBACK(ULONG reason, const DllNotification* what, void* context);
 
+/// Passes on notices of LdrRegisterDllNotification, which exists since Windows Vista, but in no
+/// header. Windows reports a loaded module before its imports are bound, and an unloaded one after
+/// its last call and before it is unmapped.
 struct ModuleNoticeCall {
   static void CALLBACK pass_on(ULONG reason, const DllNotification* what, void* context) {
     constexpr ULONG kLoaded = 1;
@@ -227,8 +218,6 @@ inline void ModuleNotices::stop() noexcept {
   strike(registration_);
   registration_ = nullptr;
 }
-
-// The loader's list of modules.
 
 /// A module in the loader's list. May be in the process of loading or unloading.
 struct LoaderModule {

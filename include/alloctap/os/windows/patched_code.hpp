@@ -1,5 +1,4 @@
-/// Traps by a vectored handler, unwind information in function tables, core synchronization by
-/// stops.
+/// Traps by a vectored handler, unwind information in function tables, core synchronization.
 #pragma once
 
 #include <array>
@@ -11,8 +10,6 @@
 #include "alloctap/os/windows/thread.hpp"
 
 namespace alloctap::os {
-
-// Traps by a vectored exception handler, which runs before the frame-based handlers of a thread.
 
 inline constinit std::atomic<ResumePlace> resume_place{nullptr};
 
@@ -30,8 +27,9 @@ inline LONG CALLBACK handle_trap(EXCEPTION_POINTERS* exception) noexcept {
   return EXCEPTION_CONTINUE_EXECUTION;
 }
 
-/// Installs the handler in front of existing vectored handlers. A handler that the program installs
-/// in front later runs first, and passes on the exceptions that it does not handle.
+/// Installs the handler in front of existing vectored handlers, which run before frame-based ones.
+/// A handler that the program installs in front later runs first, and passes on the exceptions that
+/// it does not handle.
 inline bool catch_traps(ResumePlace resume) noexcept {
   static constinit bool installed = false;
   resume_place.store(resume, std::memory_order_release);
@@ -40,10 +38,8 @@ inline bool catch_traps(ResumePlace resume) noexcept {
   return installed;
 }
 
-// Unwind information for relocated code. Sources: "x64 exception handling" (Microsoft), "Struct
-// UNWIND_INFO"; "RtlAddFunctionTable".
-
-/// The prologue in UNWIND_INFO: its operations in reverse order, each in one or more slots.
+/// The prologue in UNWIND_INFO ("x64 exception handling", Microsoft): its operations in reverse
+/// order, each in one or more slots.
 struct PrologueSlots {
   static constexpr std::size_t kMaxCount = 255;
 
@@ -115,10 +111,6 @@ inline bool describe_moved_code(std::span<const MovedInstruction> instructions,
   return ::RtlAddFunctionTable(table, static_cast<DWORD>(instructions.size()), origin) != FALSE;
 }
 
-// Core serialization by stopping all other threads briefly, one after the other, because a return
-// from the kernel serializes. Not FlushProcessWriteBuffers, which guarantees only memory order and
-// does nothing in Wine 8.
-
 /// Suspends and resumes `thread`. Returns true if that worked or the thread is ending. Makes only
 /// system calls in between, because the thread may hold any lock.
 inline bool stop_for_a_moment(HANDLE thread) noexcept {
@@ -132,7 +124,9 @@ inline bool stop_for_a_moment(HANDLE thread) noexcept {
   return status >= 0 || has_ended(thread, status);
 }
 
-/// Ignores threads created meanwhile, because they start by a return from the kernel.
+/// Stops all other threads briefly, one after the other, because a return from the kernel
+/// serializes. Ignores threads created meanwhile, because they start by such a return. Not
+/// FlushProcessWriteBuffers, which guarantees only memory order and does nothing in Wine 8.
 inline bool synchronize_cores() noexcept {
   bool stopped_all = true;
   visit_threads([&](const Handle& thread) { stopped_all &= stop_for_a_moment(thread.get()); });

@@ -16,10 +16,9 @@
 
 namespace alloctap::os {
 
-// Splits a command line, which Windows passes as one string, into arguments. Follows the C
-// libraries' convention ("Parsing C command-line arguments", and CommandLineToArgvW).
-
-/// Writes the arguments of a command line as UTF-8, separated by '\0'.
+/// Splits a command line, which Windows passes as one string. Writes the arguments as UTF-8,
+/// separated by '\0'. Follows the C libraries' convention ("Parsing C command-line arguments", and
+/// CommandLineToArgvW).
 class ArgumentSplitter {
  public:
   ArgumentSplitter(std::wstring_view line, std::span<char> buffer) noexcept
@@ -93,13 +92,12 @@ inline std::string_view split_arguments(std::wstring_view line, std::span<char> 
 
 }  // namespace alloctap::os
 
-// Data of this process, mostly from the process parameters in the PEB, which need no lock to read.
-
 // After the headers that psapi.h depends on.
 #include <psapi.h>
 
 namespace alloctap::os {
 
+/// Returns the process parameters in the PEB, which need no lock to read.
 inline const RTL_USER_PROCESS_PARAMETERS& process_parameters() noexcept {
   return *thread_block()->ProcessEnvironmentBlock->ProcessParameters;
 }
@@ -155,15 +153,10 @@ inline std::uint64_t resident_bytes() noexcept {
   return known ? counters.WorkingSetSize : 0;
 }
 
-}  // namespace alloctap::os
-
-namespace alloctap::os {
-
 /// Does nothing: Windows has no fork.
 inline bool register_fork_handlers(void (*)(), void (*)(), void (*)()) noexcept { return true; }
 
-// Default suppressions from the program's exports: PE linkers reject undefined weak symbols.
-
+/// Searches the program's exports, because PE linkers reject undefined weak symbols.
 inline const char* default_suppressions() noexcept {
   const FARPROC function =
       ::GetProcAddress(::GetModuleHandleW(nullptr), "__lsan_default_suppressions");

@@ -1,6 +1,6 @@
-/// Calls of functions that may raise an SEH exception. If an outer frame catches the exception, the
-/// frames in between are unwound without running C++ destructors.
+/// Calls of functions that may raise an SEH exception, with a cleanup that runs then.
 ///
+/// If an outer frame catches the exception, frames in between are unwound without C++ destructors.
 /// Sources: "x64 exception handling" (Microsoft), "Language-specific handler"; GNU as, "SEH".
 #pragma once
 

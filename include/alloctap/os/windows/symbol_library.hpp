@@ -13,17 +13,15 @@
 #include "alloctap/os/windows/thread.hpp"
 #include "alloctap/os/windows/wide_path.hpp"
 
-// DbgHelp ("Debug Help Library"), loaded when names are first requested, because a program may
-// load its own newer version until then. Windows' version reads PDB files. Wine's version also
-// reads DWARF up to version 4.
-
 // After the headers that dbghelp.h depends on.
 #include <dbghelp.h>
 
 namespace alloctap::os {
 
-/// DbgHelp's functions and a separate session for alloctap. Does not affect the program's own use
-/// of DbgHelp, except for the global options, which are restored.
+/// DbgHelp's functions and a separate session for alloctap. Loaded when names are first requested,
+/// because a program may load its own newer version until then. Does not affect the program's own
+/// use of DbgHelp, except for the global options, which are restored. Windows' version reads PDB
+/// files; Wine's also reads DWARF up to version 4.
 struct DbgHelp {
   decltype(&::SymInitializeW) initialize = nullptr;
   decltype(&::SymGetOptions) get_options = nullptr;
@@ -119,10 +117,6 @@ class DbgHelpOptions {
  private:
   DWORD before_;
 };
-
-}  // namespace alloctap::os
-
-namespace alloctap::os {
 
 inline constexpr std::string_view kSymbolLibrary = "dbghelp";
 

@@ -14,14 +14,13 @@
 
 namespace alloctap::os {
 
-// Availability of FlushProcessWriteBuffers, a process-wide barrier: interrupts all processors that
-// run this process, and a return from an interrupt serializes. No effect in Wine 8.
-
 inline bool is_wine() noexcept {
   const HMODULE system = ::GetModuleHandleW(L"ntdll.dll");
   return ::GetProcAddress(system, "wine_get_version") != nullptr;
 }
 
+/// Returns true if FlushProcessWriteBuffers is a process-wide barrier: it interrupts all processors
+/// that run this process, and a return from an interrupt serializes. No effect in Wine 8.
 inline bool has_process_barrier() noexcept { return !is_wine(); }
 
 }  // namespace alloctap::os
@@ -38,8 +37,6 @@ NTSTATUS NTAPI NtGetContextThread(HANDLE thread, CONTEXT* context);
 }
 
 namespace alloctap::os {
-
-// Enumeration of the threads of this process.
 
 /// Calls `visit(Handle&)` for each other thread, with a handle that permits to stop the thread and
 /// read its registers. `visit` may move the handle away to keep it.

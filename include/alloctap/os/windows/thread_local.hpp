@@ -1,4 +1,4 @@
-/// The thread environment block (TEB), and thread-local storage in it.
+/// The thread environment block (TEB), thread-local storage in it, and the guard of GetLastError.
 #pragma once
 
 #include <array>
@@ -11,8 +11,6 @@
 #include "alloctap/os/windows/api.hpp"
 
 namespace alloctap::os {
-
-// The thread environment block (TEB). Layout: winternl.h.
 
 /// Returns the calling thread's TEB. Does not call mingw-w64's NtCurrentTeb, because an optimizing
 /// GCC 12 warns about that function.
@@ -32,12 +30,8 @@ inline std::uintptr_t stack_end(const TEB& block) noexcept {
   return reinterpret_cast<std::uintptr_t>(thread.StackBase) - sizeof(void*);
 }
 
-// Thread-local storage in the TEB. Compilers' thread_local variables cannot be used inside malloc:
-// they are in a table that the loader allocates at thread start, or accessed by calls that
-// allocate. Each TEB has 64 words that TlsAlloc assigns. They are zeroed at thread start and valid
-// until the thread ends. Layout: winternl.h.
-
-/// Offset of the words in the TEB.
+/// Offset in the TEB (winternl.h) of 64 words that TlsAlloc assigns. They are zeroed at thread
+/// start and valid until the thread ends.
 inline constexpr std::uint32_t kThreadWords = offsetof(TEB, TlsSlots);
 
 /// Allocates `count` adjacent TEB words, permanently. Returns their offset; 0 if not available.
@@ -70,12 +64,14 @@ inline std::uint32_t claim_thread_words(std::size_t count) noexcept {
 /// A zero-initialized `T` for each thread, valid from the thread's first instruction to its last.
 /// Only the first access by any thread makes a call. `T` needs no destructor, and zeros must be a
 /// valid state. `Owner` gives each user a separate object of type `T`.
+///
+/// Compilers' thread_local variables cannot be used inside malloc: they are in a table that the
+/// loader allocates at thread start, or accessed by calls that allocate.
 template <class T, class Owner = T>
 class ThreadLocal {
   static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= alignof(void*));
 
  public:
-  /// Returns the calling thread's object.
   ALLOCTAP_ALWAYS_INLINE static T& mine() noexcept {
     std::uint32_t offset = offset_.load(std::memory_order_relaxed);
     if (offset == kUnknown) [[unlikely]] {

@@ -1,4 +1,4 @@
-/// Pages by VirtualAlloc, and the reservations of 64 KiB that contain them.
+/// Pages by VirtualAlloc, the 64 KiB reservations that contain them, allocations, and heap blocks.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,9 @@
 
 namespace alloctap::os {
 
-// Reservations of 64 KiB, the allocation granularity of Windows. Their pages can be committed at
-// chosen addresses, at different times.
-
-/// The 64 KiB steps reserved by this class, each a separate allocation. The class remembers
-/// `kMaxCount` steps; in any other step, pages can be committed only once.
+/// The 64 KiB steps (Windows' allocation granularity) reserved by this class, each a separate
+/// allocation. Pages of a step can be committed at chosen addresses, at different times. The class
+/// remembers `kMaxCount` steps; in any other step, pages can be committed only once.
 class AddressSteps {
  public:
   static constexpr std::uintptr_t kBytes = std::uintptr_t{64} << 10;
@@ -77,9 +75,6 @@ class AddressSteps {
   static inline constinit std::array<std::atomic<std::uintptr_t>, kMaxCount> steps_{};
 };
 
-// Pages by VirtualAlloc, which reserves addresses in 64 KiB units and releases a reservation only
-// as a whole. Freed parts are decommitted; once all parts are decommitted, addresses are released.
-
 /// All supported processors have this page size; 64-bit Windows uses no other.
 inline std::size_t page_size() noexcept { return 4096; }
 
@@ -114,6 +109,8 @@ class PageRelease {
 };
 
 /// Frees `[start, end)` as far as the allocation at `start` extends. Returns the end of that part.
+/// VirtualFree releases addresses only of a whole allocation, so this function decommits the part,
+/// and releases the addresses once all parts are decommitted.
 inline char* unmap_in_allocation(char* start, char* end) noexcept {
   MEMORY_BASIC_INFORMATION region;
   if (::VirtualQuery(start, &region, sizeof region) == 0) return end;
@@ -157,17 +154,12 @@ inline void use_huge_pages(void*, std::size_t, bool) noexcept {}
 /// Does nothing: unlike on Linux, a page that is read before it is written faults only once.
 inline void bring_in_pages(void*, std::size_t) noexcept {}
 
-// Allocations by VirtualQuery, as VirtualAlloc and VirtualFree see them, and blocks by HeapWalk.
-
-// Helpers for the arguments of virtual memory calls.
-
 /// Returns true if `process` is a handle of this process. Runs inside malloc; GetLastError may
 /// change.
 inline bool is_this_process(HANDLE process) noexcept {
   return process == ::GetCurrentProcess() || ::GetProcessId(process) == ::GetCurrentProcessId();
 }
 
-/// A range of address space.
 struct AddressSpan {
   std::uintptr_t start = 0;
   std::size_t bytes = 0;
@@ -198,8 +190,6 @@ inline AddressSpan find_freed_pages(const void* address, std::size_t bytes) noex
   const AddressSpan whole = find_allocation(address);
   return {start, whole.bytes == 0 ? 0 : whole.start + whole.bytes - start};
 }
-
-// Enumeration of a heap's blocks.
 
 inline bool is_process_heap(HANDLE heap) noexcept { return heap == ::GetProcessHeap(); }
 

@@ -1,4 +1,4 @@
-/// UTF-16 text and paths, converted from UTF-8, and the path of the Windows directory.
+/// Conversion between UTF-8 and UTF-16 without malloc, Windows paths, and the Windows directory.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,6 @@
 #include "alloctap/os/windows/api.hpp"
 
 namespace alloctap::os {
-
-// Conversions between UTF-8 (alloctap) and UTF-16 (Windows), without allocation.
 
 /// Stores `text` as UTF-8 in `buffer` and returns it. Too long text is cut between characters.
 inline std::string_view to_utf8(std::wstring_view text, std::span<char> buffer) noexcept {
@@ -43,15 +41,14 @@ inline std::wstring_view to_utf16(std::string_view text, std::span<wchar_t> buff
   return {buffer.data(), static_cast<std::size_t>(units)};
 }
 
-// UTF-16 paths for file functions. Paths beyond the length limit must be absolute and have the
-// prefix \\?\ ("Naming Files, Paths, and Namespaces").
-
 /// Replaces '\' separators by '/', which all paths in alloctap have.
 inline void use_slashes(std::span<char> path) noexcept {
   std::replace(path.begin(), path.end(), '\\', '/');
 }
 
-/// A UTF-8 path, converted for a file function. Uses mapped pages as long as it exists.
+/// A UTF-8 path, converted for a file function. Beyond the length limit, the path is made absolute
+/// and has the prefix \\?\ ("Naming Files, Paths, and Namespaces"). Uses mapped pages as long as it
+/// exists.
 class WidePath {
  public:
   explicit WidePath(const char* path) noexcept : text_(static_cast<wchar_t*>(map_pages(kBytes))) {
@@ -91,8 +88,6 @@ class WidePath {
   wchar_t* text_;
   wchar_t* start_ = nullptr;
 };
-
-// Path of the Windows directory.
 
 /// Returns true if the paths are equal except for the case of ASCII letters, which Windows ignores.
 inline bool is_same_path(std::string_view one, std::string_view other) noexcept {

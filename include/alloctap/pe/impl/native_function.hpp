@@ -1,4 +1,4 @@
-/// The bodies of pe/native_function.hpp.
+/// Definitions for pe/native_function.hpp.
 #pragma once
 
 #include "alloctap/macros.hpp"

@@ -1,4 +1,4 @@
-/// The bodies of record/live_bytes.hpp.
+/// Definitions for record/live_bytes.hpp.
 #pragma once
 
 #include <bit>

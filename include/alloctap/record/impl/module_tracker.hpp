@@ -1,4 +1,4 @@
-/// The bodies of record/module_tracker.hpp.
+/// Definitions for record/module_tracker.hpp.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-/// The bodies of record/peak_tracker.hpp.
+/// Definitions for record/peak_tracker.hpp.
 #pragma once
 
 #include <atomic>

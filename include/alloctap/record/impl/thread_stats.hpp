@@ -44,10 +44,6 @@ ALLOCTAP_INLINE bool StackTotals::grow(std::size_t capacity) noexcept {
   return true;
 }
 
-}  // namespace alloctap
-
-namespace alloctap {
-
 ALLOCTAP_INLINE StackTotals::Entry* StackTotals::find_or_add(const StackHash& hash,
                                                              StackId stack) noexcept {
   Entry* entry = find(hash);

@@ -1,4 +1,4 @@
-/// The bodies of record/thread_stats_table.hpp.
+/// Definitions for record/thread_stats_table.hpp.
 #pragma once
 
 #include <new>

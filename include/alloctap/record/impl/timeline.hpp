@@ -1,4 +1,4 @@
-/// The bodies of record/timeline.hpp.
+/// Definitions for record/timeline.hpp.
 #pragma once
 
 #include <atomic>

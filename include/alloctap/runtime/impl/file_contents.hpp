@@ -1,4 +1,4 @@
-/// The bodies of runtime/file_contents.hpp.
+/// Definitions for runtime/file_contents.hpp.
 #pragma once
 
 #include <cerrno>

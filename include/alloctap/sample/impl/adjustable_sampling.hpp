@@ -1,4 +1,4 @@
-/// The bodies of sample/adjustable_sampling.hpp.
+/// Definitions for sample/adjustable_sampling.hpp.
 #pragma once
 
 #include "alloctap/macros.hpp"

@@ -69,7 +69,6 @@ class BlockIndex {
   /// Maps each granule and the region's end to the first block that begins in or above it.
   using Table = std::array<std::uint32_t, kGranules + 1>;
 
-  /// A region of 1 MiB.
   struct Region {
     std::uintptr_t number = 0;
     /// The first block that begins in or above the region.

@@ -1,4 +1,4 @@
-/// The address space in the view of a leak scan, and the reads of its memory.
+/// The address space as a leak scan sees it, and a reader of its memory.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,6 @@
 #include "alloctap/snapshot/reach/block_index.hpp"
 
 namespace alloctap {
-
-// A set of address ranges.
 
 /// A sorted set of address ranges. Call `add` for all ranges, then `settle` once, then query.
 /// Allocated in the arena. Not thread-safe.
@@ -81,8 +79,6 @@ class AddressRanges {
   ArenaArray<AddressRange> ranges_;
 };
 
-// The address space in the view of a leak scan.
-
 /// A mapped address range.
 struct ScanRegion {
   AddressRange range;
@@ -95,7 +91,6 @@ struct ScanRegion {
   /// Whether the mapping is private memory without access rights, which the program may make
   /// accessible again. False for large ranges, which only reserve address space.
   bool is_protected = false;
-  /// Whether the mapping is the stack of the main thread.
   bool main_stack = false;
   /// Whether the module's file declares the region writable; nullopt if unknown.
   std::optional<bool> for_writing = {};
@@ -125,7 +120,6 @@ struct ScanRegion {
 struct ScanLayout {
   /// All mapped regions in order of address.
   ArenaArray<ScanRegion> regions;
-  /// The address range of each module.
   AddressRanges modules;
   /// Memory known to be the program's: mapped by the program, or allocated before tracking began.
   AddressRanges programs;
@@ -177,8 +171,6 @@ struct ScanLayout {
     return range.end > address ? range : AddressRange{address, address};
   }
 };
-
-// The memory of this process, for a scan.
 
 /// A `MemoryImage` of this process. Reads private memory that it can access directly. Copies other
 /// memory by system calls, which do not fault on unreadable pages. Not thread-safe.

@@ -15,8 +15,6 @@
 
 namespace alloctap {
 
-// Finds the stacks and thread-local storage of threads.
-
 /// The stacks and thread-local storage of all stopped threads.
 ///
 /// The system may report a stack and adjacent memory as one region. The used part of a stack
@@ -91,8 +89,6 @@ class ThreadPlaces {
   AddressRanges used_;
   AddressRanges unused_;
 };
-
-// The roots of a leak scan.
 
 /// Selects the ranges that are roots: data of modules, and writable memory that contains no blocks
 /// of an allocator. In an allocator's memory, only stacks, thread-local storage and memory that the
@@ -176,8 +172,6 @@ class ScanRoots {
   const ScanLayout& layout_;
   ThreadPlaces places_;
 };
-
-// Finds stacks of ended threads that glibc caches for new threads.
 
 /// Finds cached stacks of ended threads, which glibc reuses for new threads. They are excluded from
 /// the roots, because their contents are stale.
@@ -287,8 +281,6 @@ class EndedThreads {
   /// Range above the last found stack that is excluded because its thread was joined.
   AddressRange joined_;
 };
-
-// Unwinds from the tracker's frames to the program's.
 
 /// Unwinds a thread from the tracker's frames to the program's frames. The thread writes a report
 /// or waits for a report. The tracker's frames must not be roots, because unused slots in them may

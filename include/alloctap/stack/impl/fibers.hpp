@@ -1,4 +1,4 @@
-/// The bodies of stack/fibers.hpp.
+/// Definitions for stack/fibers.hpp.
 #pragma once
 
 #include <mutex>

@@ -1,4 +1,4 @@
-/// The bodies of stack/thread_stacks.hpp.
+/// Definitions for stack/thread_stacks.hpp.
 #pragma once
 
 #include "alloctap/stack/thread_stacks.hpp"

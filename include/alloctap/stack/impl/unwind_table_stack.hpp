@@ -1,4 +1,4 @@
-/// The bodies of stack/unwind_table_stack.hpp.
+/// Definitions for stack/unwind_table_stack.hpp.
 #pragma once
 
 #include <algorithm>

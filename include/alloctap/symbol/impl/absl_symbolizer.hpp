@@ -1,4 +1,4 @@
-/// The bodies of symbol/absl_symbolizer.hpp.
+/// Definitions for symbol/absl_symbolizer.hpp.
 #pragma once
 
 #include <absl/debugging/symbolize.h>

@@ -1,4 +1,4 @@
-/// The bodies of symbol/demangled_names.hpp.
+/// Definitions for symbol/demangled_names.hpp.
 #pragma once
 
 #include <cxxabi.h>

@@ -1,4 +1,4 @@
-/// The bodies of symbol/libdw_symbolizer.hpp.
+/// Definitions for symbol/libdw_symbolizer.hpp.
 #pragma once
 
 #include <dwarf.h>
@@ -138,10 +138,6 @@ ALLOCTAP_INLINE void LibdwSymbolizer::symbolize_module(const Module& module,
   libdw::ModuleSymbolizer(module, places, first, symbols).symbolize();
 } catch (...) {
 }
-
-}  // namespace alloctap
-
-namespace alloctap {
 
 ALLOCTAP_INLINE void LibdwSymbolizer::symbolize(std::span<const CodeAddress> places,
                                                 Symbols& symbols) noexcept {

@@ -1,4 +1,4 @@
-/// The bodies of symbol/module_table.hpp.
+/// Definitions for symbol/module_table.hpp.
 #pragma once
 
 #include <cstring>

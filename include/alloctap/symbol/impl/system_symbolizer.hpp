@@ -1,4 +1,4 @@
-/// The bodies of symbol/system_symbolizer.hpp.
+/// Definitions for symbol/system_symbolizer.hpp.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-/// The bodies of tag/tag_path.hpp.
+/// Definitions for tag/tag_path.hpp.
 #pragma once
 
 #include "alloctap/macros.hpp"

@@ -1,4 +1,4 @@
-/// The bodies of tag/tag_table.hpp.
+/// Definitions for tag/tag_table.hpp.
 #pragma once
 
 #include <cstring>
