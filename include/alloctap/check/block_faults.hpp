@@ -18,9 +18,11 @@
 
 namespace alloctap {
 
-/// Detects faults of blocks and logs each fault with `call`, the program's call that revealed the
-/// fault. A `call` without a stack means a `BlockSweep`. Logging functions return the result of
-/// `MisuseLog::add`. Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
+/// Finds changed red zones and fills, mismatched frees and invalid accesses. Logs these, and the
+/// double frees and unknown pointers that `BlockChecker` finds, each with `call`, the program's
+/// call that revealed the fault. A `call` without a stack means a `BlockSweep`. Logging functions
+/// return the result of `MisuseLog::add`. Thread-safe; runs inside malloc. Constant-initialized,
+/// never destroyed.
 class BlockFaults {
  public:
   [[nodiscard]] const MisuseLog& log() const noexcept { return log_; }

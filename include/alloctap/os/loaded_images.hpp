@@ -78,10 +78,10 @@ std::string_view module_path(const void* address) noexcept;
 /// Returns true if the executable is linked statically: such a process starts without a loader.
 bool is_static_executable() noexcept;
 
-/// Returns the definition of `name` that the program's calls are bound to, the first one in the
-/// lookup order of its modules; nullptr if undefined or if the program is statically linked.
-/// Includes definitions that exist only for old programs, as in glibc's libc_malloc_debug. Control
-/// plane: the loader locks and may allocate.
+/// Returns the definition that the program's calls of `name` are bound to; nullptr if undefined or
+/// if the program is statically linked. It is the first one in the lookup order of the program's
+/// modules. Includes definitions that exist only for old programs, as in glibc's libc_malloc_debug.
+/// Control plane: the loader locks and may allocate.
 void* program_symbol(const char* name) noexcept;
 
 }  // namespace alloctap::os

@@ -40,10 +40,10 @@ struct OpenedMemory {
   File memory;
 };
 
-/// Runs in a forked child. Copies memory from the stopped parent to equal addresses that fork
-/// omitted (MADV_DONTFORK, set by some drivers) or zeroed (MADV_WIPEONFORK). Does not read these
-/// flags from /proc/PID/smaps, because the kernel then visits every page while the process is
-/// stopped; /proc/PID/maps lacks them. Allocates nothing; not thread-safe.
+/// Runs in a forked child. Copies memory that fork omitted (MADV_DONTFORK, set by some drivers) or
+/// zeroed (MADV_WIPEONFORK; madvise(2)) from the stopped parent to equal addresses. Of /proc, only
+/// smaps shows these flags, but to read it, the kernel visits every page. Allocates nothing; not
+/// thread-safe.
 class UnforkedMemory {
  public:
   /// Maximum number of bytes to copy, because threads are stopped meanwhile.

@@ -23,7 +23,6 @@ struct DrivePath {
   std::wstring_view path;
 };
 
-/// Returns true if `path` is on `device`.
 inline bool lies_on_device(std::wstring_view path, std::wstring_view device) noexcept {
   return !device.empty() && path.size() > device.size() && path.starts_with(device) &&
          path[device.size()] == L'\\';

@@ -15,6 +15,8 @@ namespace alloctap::os {
 
 /// Stores `text` as UTF-8 in `buffer` and returns it. Too long text is cut between characters.
 inline std::string_view to_utf8(std::wstring_view text, std::span<char> buffer) noexcept {
+  // Without room, WideCharToMultiByte would return the required length.
+  if (buffer.empty()) return {};
   const int room = static_cast<int>(buffer.size());
   while (!text.empty()) {
     const int bytes = ::WideCharToMultiByte(CP_UTF8, 0, text.data(), static_cast<int>(text.size()),

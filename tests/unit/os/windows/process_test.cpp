@@ -34,6 +34,7 @@ TEST_CASE("a command line that does not fit is cut") {
   CHECK("prog\0argument"sv.starts_with(cut));
   CHECK(cut.size() <= 9);
   CHECK(cut.size() >= 5);
+  CHECK(split(L"prog", 0).empty());
 }
 
 TEST_CASE("the executable has a path with its drive, and the command line begins with a name") {
@@ -52,6 +53,9 @@ TEST_CASE("a variable of the environment is found, whole or not at all") {
   CHECK(buffer[12] == '\0');
   CHECK(os::initial_environment("ALLOCTAP_TEST", {buffer.data(), 12}).data() == nullptr);
   CHECK(os::initial_environment("ALLOCTAP_TEST", {buffer.data(), 13}).size() == 12);
+  buffer.fill('x');
+  CHECK(os::initial_environment("ALLOCTAP_TEST", {buffer.data(), 1}).data() == nullptr);
+  CHECK(std::string_view(buffer.data() + 1, 20) == std::string(20, 'x'));
   CHECK(os::initial_environment("ALLOCTAP_EMPTY", buffer).data() != nullptr);
   CHECK(os::initial_environment("ALLOCTAP_EMPTY", buffer).empty());
   CHECK(os::initial_environment("ALLOCTAP_NOT_SET", buffer).data() == nullptr);

@@ -81,7 +81,7 @@ ALLOCTAP_INLINE std::string_view initial_environment(std::string_view name,
     block = static_cast<char*>(map_pages(bytes));
   }
   if (block == nullptr) return {};
-  const std::size_t length = read_file_start("/proc/self/environ", {block, bytes});
+  const std::size_t length = read_file_start(OwnProcPath("environ").text(), {block, bytes});
   std::string_view value = find_variable({block, length}, name);
   if (value.data() != nullptr && value.size() < buffer.size()) {
     std::memcpy(buffer.data(), value.data(), value.size());
