@@ -12,7 +12,6 @@
 #include <alloctap/meta/flat_hash_index.hpp>
 #include <alloctap/meta/meta_container.hpp>
 #include <alloctap/meta/shadow_index.hpp>
-#include <alloctap/testing/fakes.hpp>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -23,6 +22,7 @@
 
 #include "alloctap/status.hpp"
 #include "bench/made_up_heap.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace alloctap::bench {
 namespace {

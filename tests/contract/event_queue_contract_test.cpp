@@ -12,7 +12,7 @@
 #include "alloctap/queue/direct_queue.hpp"
 #include "alloctap/queue/logging_queue.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/testing/fakes.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace {
 

@@ -13,8 +13,8 @@
 #include "alloctap/impl/tracker.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
-#include "alloctap/testing/fakes.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/hook/manual_hook.hpp"
-#include "alloctap/testing/fakes.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace {
 

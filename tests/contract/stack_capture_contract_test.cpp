@@ -9,8 +9,8 @@
 #include "alloctap/stack/selectable_stack.hpp"
 #include "alloctap/stack/stack_capture.hpp"
 #include "alloctap/stack/unwind_table_stack.hpp"
-#include "alloctap/testing/fakes.hpp"
 #include "tests/support/call_chain.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "alloctap/symbol/module_table.hpp"
 #include "alloctap/symbol/symbolizer.hpp"
-#include "alloctap/testing/fakes.hpp"
+#include "tests/support/fakes.hpp"
 #include "tests/support/known_function.hpp"
 
 namespace {

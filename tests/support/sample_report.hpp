@@ -13,7 +13,7 @@
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/impl/outputs.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/testing/fakes.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace alloctap::testing {
 

@@ -10,8 +10,8 @@
 #include "alloctap/impl/tracker.hpp"
 #include "alloctap/message_text.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
-#include "alloctap/testing/fakes.hpp"
 #include "tests/support/block_at.hpp"
+#include "tests/support/fakes.hpp"
 #include "tests/support/status_text.hpp"
 
 namespace alloctap::testing {

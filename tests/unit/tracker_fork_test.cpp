@@ -14,9 +14,9 @@
 #include "alloctap/sample/poisson_by_bytes.hpp"
 #include "alloctap/sample/size_range.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/testing/fakes.hpp"
 #include "tests/support/block_at.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "alloctap/impl/tracker.hpp"
 #include "alloctap/meta/flat_hash_index.hpp"
-#include "alloctap/testing/fakes.hpp"
+#include "tests/support/fakes.hpp"
 #include "tests/support/process_memory.hpp"
 #include "tests/support/thread_sanitizer.hpp"
 

@@ -19,8 +19,8 @@
 #include "alloctap/sample/size_range.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/tag/scoped_tags.hpp"
-#include "alloctap/testing/fakes.hpp"
 #include "tests/support/block_at.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace {
 

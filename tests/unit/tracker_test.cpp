@@ -13,7 +13,7 @@
 #include "alloctap/dump/text_dump.hpp"
 #include "alloctap/os/process.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/testing/fakes.hpp"
+#include "tests/support/fakes.hpp"
 #include "tests/support/piece_output.hpp"
 #include "tests/support/scripted_tracker.hpp"
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "alloctap/hook/interpose_hook.hpp"
-#include "alloctap/testing/fakes.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace alloctap::testing {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "alloctap/dump/named_stacks.hpp"
-#include "alloctap/testing/fakes.hpp"
 #include "tests/support/exhausted_arena.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "alloctap/hook/call_wrapper.hpp"
-#include "alloctap/testing/fakes.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace alloctap::testing {
 

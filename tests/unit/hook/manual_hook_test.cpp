@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "alloctap/status.hpp"
-#include "alloctap/testing/fakes.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "alloctap/status.hpp"
-#include "alloctap/testing/fakes.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "alloctap/status.hpp"
-#include "alloctap/testing/fakes.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/fakes.hpp"
 #include "tests/support/thread_sanitizer.hpp"
 
 namespace {

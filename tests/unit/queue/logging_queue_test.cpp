@@ -8,8 +8,8 @@
 
 #include "alloctap/os/clock.hpp"
 #include "alloctap/queue/buffer_queue.hpp"
-#include "alloctap/testing/fakes.hpp"
 #include "tests/support/exhausted_arena.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "alloctap/queue/buffer_queue.hpp"
-#include "alloctap/testing/fakes.hpp"
 #include "tests/support/exhausted_arena.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace {
 

@@ -12,8 +12,8 @@
 #include "alloctap/sample/size_range.hpp"
 #include "alloctap/snapshot/take_snapshot.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/testing/fakes.hpp"
 #include "tests/support/block_at.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace alloctap::testing {
 

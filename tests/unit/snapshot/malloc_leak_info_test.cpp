@@ -9,8 +9,8 @@
 
 #include "alloctap/hook/manual_hook.hpp"
 #include "alloctap/impl/tracker.hpp"
-#include "alloctap/testing/fakes.hpp"
 #include "tests/support/exhausted_arena.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "alloctap/stack/backtrace_stack.hpp"
-#include "alloctap/testing/comparing_stack.hpp"
 #include "tests/support/call_chain.hpp"
+#include "tests/support/comparing_stack.hpp"
 
 namespace {
 

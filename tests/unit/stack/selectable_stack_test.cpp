@@ -6,8 +6,8 @@
 
 #include "alloctap/stack/stack_capture.hpp"
 #include "alloctap/stack/unwind_table_stack.hpp"
-#include "alloctap/testing/fakes.hpp"
 #include "tests/support/call_chain.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "alloctap/status.hpp"
-#include "alloctap/testing/fakes.hpp"
 #include "alloctap/testing/test_config.hpp"
+#include "tests/support/fakes.hpp"
 #include "tests/support/scripted_tracker.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "alloctap/testing/comparing_stack.hpp"
+#include "tests/support/comparing_stack.hpp"
 
 #include <doctest/doctest.h>
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "alloctap/testing/fakes.hpp"
 #include "alloctap/testing/test_config.hpp"
+#include "tests/support/fakes.hpp"
 #include "tests/support/scripted_tracker.hpp"
 
 namespace {

@@ -14,13 +14,13 @@
 #include <alloctap/implement.hpp>
 #include <alloctap/symbol/absl_symbolizer.hpp>
 #include <alloctap/symbol/bounded_text.hpp>
-#include <alloctap/testing/comparing_stack.hpp>
 #include <array>
 #include <charconv>
 #include <new>
 #include <utility>
 
 #include "alloctap/status.hpp"
+#include "tests/support/comparing_stack.hpp"
 
 namespace {
 

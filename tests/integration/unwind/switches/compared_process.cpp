@@ -5,7 +5,7 @@
 #include "alloctap/impl/tracker.hpp"
 #include "alloctap/stack/backtrace_stack.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/testing/comparing_stack.hpp"
+#include "tests/support/comparing_stack.hpp"
 
 namespace alloctap::testing {
 namespace {

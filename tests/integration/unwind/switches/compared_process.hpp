@@ -9,7 +9,7 @@
 
 #include "alloctap/macros.hpp"
 #include "alloctap/session.hpp"
-#include "alloctap/testing/comparing_stack.hpp"
+#include "tests/support/comparing_stack.hpp"
 
 namespace alloctap::testing {
 

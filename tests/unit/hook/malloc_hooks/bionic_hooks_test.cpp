@@ -2,7 +2,7 @@
 
 #include "alloctap/hook/malloc_hooks/variable_hooks.hpp"
 #include "alloctap/status.hpp"
-#include "alloctap/testing/fakes.hpp"
+#include "tests/support/fakes.hpp"
 #include "tests/unit/hook/malloc_hooks/fake_hook_variables.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "alloctap/status.hpp"
-#include "alloctap/testing/fakes.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include "alloctap/hook/manual_hook.hpp"
 #include "alloctap/os/windows/api.hpp"
-#include "alloctap/testing/fakes.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace {
 

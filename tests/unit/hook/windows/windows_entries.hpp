@@ -10,7 +10,7 @@
 
 #include "alloctap/hook/windows/entry_points.hpp"
 #include "alloctap/os/windows/api.hpp"
-#include "alloctap/testing/fakes.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace alloctap::testing {
 
