@@ -8,6 +8,7 @@
 
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/json_builder.hpp"
+#include "alloctap/dump/json_sections.hpp"
 #include "alloctap/dump/named_stacks.hpp"
 #include "alloctap/event/stack_identity.hpp"
 #include "alloctap/record/heap_summary.hpp"
@@ -56,21 +57,12 @@ inline void write_threads(JsonBuilder& json, const ArenaArray<ThreadSummary>& th
     json.number("id", static_cast<std::uint64_t>(thread.thread_id));
     json.key("name");
     json.string_or_null(thread.name());
-    json.key("alive");
-    json.value(thread.alive);
-    json.number("threads", thread.threads);
-    json.number("allocations", thread.total.allocations);
-    json.number("allocated_bytes", thread.total.allocated_bytes);
-    json.number("temporary_allocations", thread.total.temporary_allocations);
-    json.number("deallocations", thread.deallocations);
-    json.key("net_bytes");
-    json.value(thread.net_bytes);
-    const auto& holding = thread.holding;
-    using Number = std::optional<std::uint64_t>;
-    json.key("live_allocations");
-    json.value_or_null(holding ? Number(holding->live_allocations) : Number());
-    json.key("live_bytes");
-    json.value_or_null(holding ? Number(holding->live_bytes) : Number());
+    write_fields(json, thread);
+    if (thread.holding) {
+      write_fields(json, *thread.holding);
+    } else {
+      write_nulls<ThreadSummary::Holding>(json);
+    }
     json.end_object();
   }
   json.end_array();
@@ -103,36 +95,20 @@ inline void write_ownership(JsonBuilder& json, const Snapshot& snapshot, DumpWri
 template <class WriteStack>
 void write_pools(JsonBuilder& json, const PoolsSummary& pools, WriteStack&& write_stack) {
   if (!pools.known) return json.null();
-  const auto write_sums = [&json](const auto& sums) {
-    json.number("allocations", sums.allocations);
-    json.number("allocated_bytes", sums.allocated_bytes);
-    json.number("live_allocations", sums.live_allocations);
-    json.number("live_bytes", sums.live_bytes);
-  };
   json.begin_object();
-  json.key("unknown_frees");
-  json.value_or_null(pools.unknown_frees);
-  json.number("wrong_pool_frees", pools.wrong_pool_frees);
-  json.number("announced_twice", pools.announced_twice);
-  json.number("unknown_pools", pools.unknown_pools);
-  json.number("dropped", pools.dropped);
-  json.number("refused_pools", pools.refused_pools);
+  write_fields(json, pools);
   json.key("pools");
   json.begin_array();
   for (const PoolSummary& pool : pools.pools) {
     json.begin_object();
     json.text("name", pool.name);
-    json.key("destroyed");
-    json.value(pool.destroyed);
-    write_sums(pool);
-    json.number("peak_live_bytes", pool.peak_live_bytes);
-    json.number("overhead_bytes", pool.overhead_bytes);
+    write_fields(json, pool);
     json.key("stacks");
     json.begin_array();
     for (const PoolStackSummary& held : pools.stacks_of(pool)) {
       json.begin_object();
       write_stack(held.stack);
-      write_sums(held);
+      write_fields(json, held);
       json.end_object();
     }
     json.end_array();
@@ -155,10 +131,7 @@ class JsonGameFrames {
   [[nodiscard]] bool write() {
     if (!number_tags()) return false;
     json_.begin_object();
-    json_.number("frames", history_.frames);
-    json_.number("refused_marks", history_.refused_marks);
-    json_.number("marking_thread_changes", history_.marking_thread_changes);
-    json_.number("lost_events", history_.lost_events);
+    write_fields<FrameTotals>(json_, history_);
     write_list("tags", tags_, [&](TagId tag) { write_tag_entry(tag); });
     write_list("last", history_.last, [&](const FrameSummary& frame) { write_frame(frame); });
     write_list("histograms", kAllFrameMeasures,
@@ -167,7 +140,6 @@ class JsonGameFrames {
     write_list("budgets", history_.budgets, [&](const BudgetSummary& budget) { write(budget); });
     write_list("offences", history_.offences,
                [&](const BudgetOffence& offence) { write(offence); });
-    json_.number("forgotten_offences", history_.forgotten_offences);
     json_.end_object();
     return true;
   }
@@ -212,37 +184,12 @@ class JsonGameFrames {
     json_.value(tag == kOtherTags);
   }
 
-  void write_time(const char* name, std::int64_t ns) {
-    json_.key(name);
-    json_.value(ns);
-  }
-
-  void write_counts(const FrameCounts& counts) {
-    json_.number("allocations", counts.allocations);
-    json_.number("allocated_bytes", counts.allocated_bytes);
-    json_.number("deallocations", counts.deallocations);
-    json_.number("freed_bytes", counts.freed_bytes);
-    json_.number("allocator_ns", counts.allocator_ns);
-  }
-
-  void write_span(FrameNumber number, std::int64_t begin_ns, std::int64_t duration_ns,
-                  const FrameCounts& counts) {
-    json_.number("number", number);
-    write_time("begin_ns", begin_ns);
-    write_time("duration_ns", duration_ns);
-    write_counts(counts);
-  }
-
   void write_frame(const FrameSummary& frame) {
-    write_span(frame.number, frame.begin_ns, frame.duration_ns, frame.counts);
-    json_.number("held_bytes", frame.held_bytes);
-    json_.number("peak_bytes", frame.peak_bytes);
+    write_fields(json_, frame);
     const std::span tags(history_.tags.begin() + frame.first_tag, frame.tag_count);
     write_list("tags", tags, [&](const TagOfFrame& of_tag) {
       json_.number("tag", number_of_tag_[of_tag.tag]);
-      write_counts(of_tag.counts);
-      json_.number("held_bytes", of_tag.held_bytes);
-      json_.number("peak_bytes", of_tag.peak_bytes);
+      write_fields(json_, of_tag);
     });
   }
 
@@ -277,25 +224,16 @@ class JsonGameFrames {
   }
 
   void write_worst(const WorstFrame& frame) {
-    write_span(frame.number, frame.begin_ns, frame.duration_ns, frame.counts);
+    write_fields(json_, frame);
     json_.key("slowest_call");
     write(frame.slowest);
     write_list("stacks", std::span(frame.stacks).first(frame.stack_count),
                [&](const StackOfFrame& stack) {
                  write_frames_(stack.stack);
                  write_owner(json_, labels_, stack.stack);
-                 write_amounts(stack);
+                 write_fields(json_, stack);
                });
-    json_.key("other_stacks");
-    json_.begin_object();
-    write_amounts(frame.other_stacks);
-    json_.end_object();
-  }
-
-  void write_amounts(const StackOfFrame& stack) {
-    json_.number("allocations", stack.allocations);
-    json_.number("allocated_bytes", stack.allocated_bytes);
-    json_.number("allocator_ns", stack.allocator_ns);
+    write_object(json_, "other_stacks", frame.other_stacks);
   }
 
   void write(const SlowCall& call) {
@@ -303,7 +241,8 @@ class JsonGameFrames {
     json_.begin_object();
     json_.text("call", name_of(call.call));
     json_.text("cause", name_of(cause_of(call)));
-    write_time("duration_ns", call.duration_ns);
+    json_.key("duration_ns");
+    json_.value(call.duration_ns);
     json_.number("bytes", call.bytes);
     write_tag(call.tag);
     write_usage("page_faults", call, call.page_faults);
@@ -323,21 +262,14 @@ class JsonGameFrames {
     write_list("limits", kAllBudgetKinds, [&](BudgetKind kind) {
       const LimitSummary& limit = budget.limits[static_cast<std::size_t>(kind)];
       json_.text("kind", name_of(kind));
-      json_.key("limit");
-      json_.value_unless(limit.limit, kUnlimited);
-      json_.number("value", limit.value);
-      json_.number("most", limit.most);
-      json_.number("offences", limit.offences);
+      write_fields(json_, limit);
     });
   }
 
   void write(const BudgetOffence& offence) {
     write_tag(offence.tag);
     json_.text("kind", name_of(offence.kind));
-    json_.number("limit", offence.limit);
-    json_.number("value", offence.value);
-    json_.number("frame", offence.frame);
-    write_time("time_ns", offence.time_ns);
+    write_fields(json_, offence);
     write_frames_(offence.stack);
   }
 

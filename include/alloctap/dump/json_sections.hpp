@@ -49,6 +49,15 @@ void write_fields(JsonBuilder& json, const Summary& summary) {
   });
 }
 
+/// Writes each field of a `Summary` that is unknown as null.
+template <class Summary>
+void write_nulls(JsonBuilder& json) {
+  visit_fields(kEmpty<Summary>, [&json](const char* name, const auto&, auto...) {
+    json.key(name);
+    json.null();
+  });
+}
+
 /// Writes `summary` as the member `name`, an object.
 template <class Summary>
 void write_object(JsonBuilder& json, const char* name, const Summary& summary) {

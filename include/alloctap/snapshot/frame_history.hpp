@@ -249,10 +249,8 @@ struct WorstFrame {
   StackOfFrame other_stacks{};
 };
 
-/// The history of game frames and budgets in a snapshot. Allocated in the arena. Move-only.
-struct FrameHistory {
-  /// False if the tracker has no game-frame observer. The other members are then meaningless.
-  bool known = false;
+/// The counts of a `FrameHistory`.
+struct FrameTotals {
   /// Number of game frames ended by a mark. Excludes the time before the first mark.
   std::uint64_t frames = 0;
   /// Number of ignored marks, made from inside the tracker or while another thread was in a mark.
@@ -261,6 +259,14 @@ struct FrameHistory {
   std::uint64_t marking_thread_changes = 0;
   /// Number of events not counted because memory ran out.
   std::uint64_t lost_events = 0;
+  /// Number of offences older than those in `FrameHistory::offences`.
+  std::uint64_t forgotten_offences = 0;
+};
+
+/// The history of game frames and budgets in a snapshot. Allocated in the arena. Move-only.
+struct FrameHistory : FrameTotals {
+  /// False if the tracker has no game-frame observer. The other members are then meaningless.
+  bool known = false;
   /// The last game frames, in order of number without gaps.
   ArenaArray<FrameSummary> last;
   ArenaArray<TagOfFrame> tags;
@@ -272,7 +278,6 @@ struct FrameHistory {
   ArenaArray<BudgetSummary> budgets;
   /// The last offences, in order of time. `forgotten_offences` counts older offences.
   ArenaArray<BudgetOffence> offences;
-  std::uint64_t forgotten_offences = 0;
 
   /// Input of `GameFrameRows`, which computes `last` and `tags`. Empty in a finished snapshot.
   ArenaArray<FrameRow> rows;

@@ -12,12 +12,18 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "alloctap/record/heap_summary.hpp"
+#include "alloctap/snapshot/frame_history.hpp"
 #include "alloctap/snapshot/snapshot.hpp"
 
 namespace alloctap {
 
 template <class Summary, class Of>
 concept FieldsOf = std::same_as<std::remove_const_t<Summary>, Of>;
+
+/// A summary whose fields have their names alone.
+template <class Summary>
+inline constexpr Summary kEmpty{};
 
 template <FieldsOf<DataQuality> Summary>
 constexpr void visit_fields(Summary& quality, auto&& visit) {
@@ -142,6 +148,126 @@ constexpr void visit_fields(Summary& point, auto&& visit) {
   visit("allocations", point.allocations);
   visit("allocated_bytes", point.allocated_bytes);
   visit("resident_bytes", point.resident_bytes);
+}
+
+template <FieldsOf<ThreadSummary> Summary>
+constexpr void visit_fields(Summary& thread, auto&& visit) {
+  visit("alive", thread.alive);
+  visit("threads", thread.threads);
+  visit("allocations", thread.total.allocations);
+  visit("allocated_bytes", thread.total.allocated_bytes);
+  visit("temporary_allocations", thread.total.temporary_allocations);
+  visit("deallocations", thread.deallocations);
+  visit("net_bytes", thread.net_bytes);
+}
+
+template <FieldsOf<ThreadSummary::Holding> Summary>
+constexpr void visit_fields(Summary& holding, auto&& visit) {
+  visit("live_allocations", holding.live_allocations);
+  visit("live_bytes", holding.live_bytes);
+}
+
+template <FieldsOf<FreesByThread> Summary>
+constexpr void visit_fields(Summary& freed, auto&& visit) {
+  visit("blocks", freed.blocks);
+  visit("bytes", freed.bytes);
+}
+
+/// Fields of all pools together.
+template <FieldsOf<PoolsSummary> Summary>
+constexpr void visit_fields(Summary& pools, auto&& visit) {
+  visit("unknown_frees", pools.unknown_frees);
+  visit("wrong_pool_frees", pools.wrong_pool_frees);
+  visit("announced_twice", pools.announced_twice);
+  visit("unknown_pools", pools.unknown_pools);
+  visit("dropped", pools.dropped);
+  visit("refused_pools", pools.refused_pools);
+}
+
+template <FieldsOf<PoolSummary> Summary>
+constexpr void visit_fields(Summary& pool, auto&& visit) {
+  visit("destroyed", pool.destroyed);
+  visit("allocations", pool.allocations);
+  visit("allocated_bytes", pool.allocated_bytes);
+  visit("live_allocations", pool.live_allocations);
+  visit("live_bytes", pool.live_bytes);
+  visit("peak_live_bytes", pool.peak_live_bytes);
+  visit("overhead_bytes", pool.overhead_bytes);
+}
+
+template <FieldsOf<PoolStackSummary> Summary>
+constexpr void visit_fields(Summary& held, auto&& visit) {
+  visit("allocations", held.allocations);
+  visit("allocated_bytes", held.allocated_bytes);
+  visit("live_allocations", held.live_allocations);
+  visit("live_bytes", held.live_bytes);
+}
+
+template <FieldsOf<FrameTotals> Summary>
+constexpr void visit_fields(Summary& totals, auto&& visit) {
+  visit("frames", totals.frames);
+  visit("refused_marks", totals.refused_marks);
+  visit("marking_thread_changes", totals.marking_thread_changes);
+  visit("lost_events", totals.lost_events);
+  visit("forgotten_offences", totals.forgotten_offences);
+}
+
+template <FieldsOf<FrameCounts> Summary>
+constexpr void visit_fields(Summary& counts, auto&& visit) {
+  visit("allocations", counts.allocations);
+  visit("allocated_bytes", counts.allocated_bytes);
+  visit("deallocations", counts.deallocations);
+  visit("freed_bytes", counts.freed_bytes);
+  visit("allocator_ns", counts.allocator_ns);
+}
+
+template <FieldsOf<TagOfFrame> Summary>
+constexpr void visit_fields(Summary& tag, auto&& visit) {
+  visit_fields(tag.counts, visit);
+  visit("held_bytes", tag.held_bytes);
+  visit("peak_bytes", tag.peak_bytes);
+}
+
+template <FieldsOf<FrameSummary> Summary>
+constexpr void visit_fields(Summary& frame, auto&& visit) {
+  visit("number", frame.number);
+  visit("begin_ns", frame.begin_ns);
+  visit("duration_ns", frame.duration_ns);
+  visit_fields(frame.counts, visit);
+  visit("held_bytes", frame.held_bytes);
+  visit("peak_bytes", frame.peak_bytes);
+}
+
+/// Fields of `WorstFrame` without its slowest call and its stacks.
+template <FieldsOf<WorstFrame> Summary>
+constexpr void visit_fields(Summary& frame, auto&& visit) {
+  visit("number", frame.number);
+  visit("begin_ns", frame.begin_ns);
+  visit("duration_ns", frame.duration_ns);
+  visit_fields(frame.counts, visit);
+}
+
+template <FieldsOf<StackOfFrame> Summary>
+constexpr void visit_fields(Summary& stack, auto&& visit) {
+  visit("allocations", stack.allocations);
+  visit("allocated_bytes", stack.allocated_bytes);
+  visit("allocator_ns", stack.allocator_ns);
+}
+
+template <FieldsOf<LimitSummary> Summary>
+constexpr void visit_fields(Summary& limit, auto&& visit) {
+  visit("limit", limit.limit, kUnlimited);
+  visit("value", limit.value);
+  visit("most", limit.most);
+  visit("offences", limit.offences);
+}
+
+template <FieldsOf<BudgetOffence> Summary>
+constexpr void visit_fields(Summary& offence, auto&& visit) {
+  visit("limit", offence.limit);
+  visit("value", offence.value);
+  visit("frame", offence.frame);
+  visit("time_ns", offence.time_ns);
 }
 
 }  // namespace alloctap

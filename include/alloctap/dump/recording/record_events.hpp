@@ -125,13 +125,9 @@ class RecordGameFrames {
 
   void write() {
     if (!history_.known) return;
-    record_.begin_table("game", {{kNumber, "frames"},
-                                 {kNumber, "refused_marks"},
-                                 {kNumber, "marking_thread_changes"},
-                                 {kNumber, "lost_events"},
-                                 {kNumber, "forgotten_offences"}});
-    record_.row(history_.frames, history_.refused_marks, history_.marking_thread_changes,
-                history_.lost_events, history_.forgotten_offences);
+    record_.begin_table("game", {}, kFieldColumns<FrameTotals>);
+    record_.begin_row();
+    write_values<FrameTotals>(record_, history_);
     record_.end_table();
     write_tags();
     write_frames();
@@ -145,47 +141,22 @@ class RecordGameFrames {
  private:
   using enum RecordKind;
 
-  /// The columns that hold a `FrameCounts`.
-  static constexpr std::array<RecordColumn, 5> kCountColumns{{{kNumber, "allocations"},
-                                                              {kNumber, "allocated_bytes"},
-                                                              {kNumber, "deallocations"},
-                                                              {kNumber, "freed_bytes"},
-                                                              {kNumber, "allocator_ns"}}};
-
-  void write_counts(const FrameCounts& counts) {
-    write_values(counts.allocations, counts.allocated_bytes, counts.deallocations,
-                 counts.freed_bytes, counts.allocator_ns);
-  }
-
-  template <class... Values>
-  void write_values(const Values&... values) {
-    (record_.value(values), ...);
-  }
-
   /// Writes "game tags", in which each row of "game frames" has a range of rows.
   void write_tags() {
-    record_.begin_table("game tags", {{kNumber, "tag"}}, kCountColumns,
-                        {{kNumber, "held_bytes"}, {kNumber, "peak_bytes"}});
+    record_.begin_table("game tags", {{kNumber, "tag"}}, kFieldColumns<TagOfFrame>);
     for (const TagOfFrame& tag : history_.tags) {
       record_.row(tag.tag);
-      write_counts(tag.counts);
-      write_values(tag.held_bytes, tag.peak_bytes);
+      write_values(record_, tag);
     }
     record_.end_table();
   }
 
   void write_frames() {
-    record_.begin_table("game frames",
-                        {{kNumber, "number"}, {kSigned, "begin_ns"}, {kSigned, "duration_ns"}},
-                        kCountColumns,
-                        {{kNumber, "held_bytes"},
-                         {kNumber, "peak_bytes"},
-                         {kNumber, "first_tag"},
-                         {kNumber, "tags"}});
+    record_.begin_table("game frames", {{kNumber, "first_tag"}, {kNumber, "tags"}},
+                        kFieldColumns<FrameSummary>);
     for (const FrameSummary& frame : history_.last) {
-      record_.row(frame.number, frame.begin_ns, frame.duration_ns);
-      write_counts(frame.counts);
-      write_values(frame.held_bytes, frame.peak_bytes, frame.first_tag, frame.tag_count);
+      record_.row(frame.first_tag, frame.tag_count);
+      write_values(record_, frame);
     }
     record_.end_table();
   }
@@ -212,49 +183,39 @@ class RecordGameFrames {
 
   /// Writes each measure's frames, worst first. `slowest_call.duration_ns` is 0 without any call.
   void write_worst() {
-    record_.begin_table(
-        "game worst",
-        {{kText, "measure"}, {kNumber, "number"}, {kSigned, "begin_ns"}, {kSigned, "duration_ns"}},
-        kCountColumns,
-        {{kNumber, "other_stacks.allocations"},
-         {kNumber, "other_stacks.allocated_bytes"},
-         {kNumber, "other_stacks.allocator_ns"},
-         {kSigned, "slowest_call.duration_ns"},
-         {kNumber, "slowest_call.bytes"},
-         {kNumber, "slowest_call.stack"},
-         {kNumber, "slowest_call.tag"},
-         {kText, "slowest_call.call"},
-         {kNumber, "slowest_call.has_usage"},
-         {kNumber, "slowest_call.page_faults"},
-         {kNumber, "slowest_call.waits"},
-         {kNumber, "slowest_call.preemptions"}});
+    record_.begin_table("game worst", {{kText, "measure"}}, kFieldColumns<WorstFrame>,
+                        {{kNumber, "other_stacks.allocations"},
+                         {kNumber, "other_stacks.allocated_bytes"},
+                         {kNumber, "other_stacks.allocator_ns"},
+                         {kSigned, "slowest_call.duration_ns"},
+                         {kNumber, "slowest_call.bytes"},
+                         {kNumber, "slowest_call.stack"},
+                         {kNumber, "slowest_call.tag"},
+                         {kText, "slowest_call.call"},
+                         {kNumber, "slowest_call.has_usage"},
+                         {kNumber, "slowest_call.page_faults"},
+                         {kNumber, "slowest_call.waits"},
+                         {kNumber, "slowest_call.preemptions"}});
     for_each_worst([this](FrameMeasure measure, std::size_t, const WorstFrame& frame) {
-      record_.row(name_of(measure), frame.number, frame.begin_ns, frame.duration_ns);
-      write_counts(frame.counts);
-      write_amounts(frame.other_stacks);
+      record_.row(name_of(measure));
+      write_values(record_, frame);
+      write_values(record_, frame.other_stacks);
+      const auto write_call = [this](const auto&... values) { (record_.value(values), ...); };
       const SlowCall& call = frame.slowest;
-      write_values(call.duration_ns, call.bytes, call.stack, call.tag, name_of(call.call),
-                   call.has_usage, call.page_faults, call.waits, call.preemptions);
+      write_call(call.duration_ns, call.bytes, call.stack, call.tag, name_of(call.call),
+                 call.has_usage, call.page_faults, call.waits, call.preemptions);
     });
     record_.end_table();
   }
 
-  void write_amounts(const StackOfFrame& stack) {
-    write_values(stack.allocations, stack.allocated_bytes, stack.allocator_ns);
-  }
-
   /// Writes the stacks of the worst frames; `place` is a frame's index in the measure's list.
   void write_stacks_of_worst() {
-    record_.begin_table("game stacks", {{kText, "measure"},
-                                        {kNumber, "place"},
-                                        {kNumber, "stack"},
-                                        {kNumber, "allocations"},
-                                        {kNumber, "allocated_bytes"},
-                                        {kNumber, "allocator_ns"}});
+    record_.begin_table("game stacks", {{kText, "measure"}, {kNumber, "place"}, {kNumber, "stack"}},
+                        kFieldColumns<StackOfFrame>);
     for_each_worst([this](FrameMeasure measure, std::size_t place, const WorstFrame& frame) {
       for (const StackOfFrame& stack : std::span(frame.stacks).first(frame.stack_count)) {
         record_.row(name_of(measure), place, stack.stack);
-        write_amounts(stack);
+        write_values(record_, stack);
       }
     });
     record_.end_table();
@@ -262,33 +223,23 @@ class RecordGameFrames {
 
   /// Writes one row for each limit of each budget.
   void write_budgets() {
-    record_.begin_table("game budgets", {{kNumber, "tag"},
-                                         {kText, "kind"},
-                                         {kNumber, "limit"},
-                                         {kNumber, "value"},
-                                         {kNumber, "most"},
-                                         {kNumber, "offences"}});
+    record_.begin_table("game budgets", {{kNumber, "tag"}, {kText, "kind"}},
+                        kFieldColumns<LimitSummary>);
     for (const BudgetSummary& budget : history_.budgets) {
       for (const BudgetKind kind : kAllBudgetKinds) {
-        const LimitSummary& limit = budget.limits[static_cast<std::size_t>(kind)];
-        record_.row(budget.tag, name_of(kind), limit.limit, limit.value, limit.most,
-                    limit.offences);
+        record_.row(budget.tag, name_of(kind));
+        write_values(record_, budget.limits[static_cast<std::size_t>(kind)]);
       }
     }
     record_.end_table();
   }
 
   void write_offences() {
-    record_.begin_table("game offences", {{kNumber, "tag"},
-                                          {kText, "kind"},
-                                          {kNumber, "limit"},
-                                          {kNumber, "value"},
-                                          {kNumber, "stack"},
-                                          {kNumber, "frame"},
-                                          {kSigned, "time_ns"}});
+    record_.begin_table("game offences", {{kNumber, "tag"}, {kText, "kind"}, {kNumber, "stack"}},
+                        kFieldColumns<BudgetOffence>);
     for (const BudgetOffence& offence : history_.offences) {
-      record_.row(offence.tag, name_of(offence.kind), offence.limit, offence.value, offence.stack,
-                  offence.frame, offence.time_ns);
+      record_.row(offence.tag, name_of(offence.kind), offence.stack);
+      write_values(record_, offence);
     }
     record_.end_table();
   }
@@ -341,12 +292,11 @@ class SavedGameFrames {
     [[nodiscard]] TagId tag(std::string_view column) const noexcept {
       return static_cast<TagId>(row.number(column));
     }
-    [[nodiscard]] FrameCounts counts() const noexcept {
-      return {.allocations = number("allocations"),
-              .allocated_bytes = number("allocated_bytes"),
-              .deallocations = number("deallocations"),
-              .freed_bytes = number("freed_bytes"),
-              .allocator_ns = number("allocator_ns")};
+    /// Sets the fields of `summary`, and returns it.
+    template <class Summary>
+    [[nodiscard]] Summary with_values(Summary summary) const noexcept {
+      read_values(row, summary);
+      return summary;
     }
     /// Returns the element of `all` whose name `column` holds; nullopt if unknown.
     template <class List>
@@ -389,34 +339,21 @@ class SavedGameFrames {
 
   bool add_sums(const Row& row) {
     history_.known = true;
-    history_.frames = row.number("frames");
-    history_.refused_marks = row.number("refused_marks");
-    history_.marking_thread_changes = row.number("marking_thread_changes");
-    history_.lost_events = row.number("lost_events");
-    history_.forgotten_offences = row.number("forgotten_offences");
+    read_values<FrameTotals>(row.row, history_);
     return true;
   }
 
   bool add_tag(const Row& row) {
     if (!row.has_tag("tag") && row.number("tag") != kOtherTags) return false;
-    return keep(history_.tags, {.tag = row.tag("tag"),
-                                .counts = row.counts(),
-                                .held_bytes = row.number("held_bytes"),
-                                .peak_bytes = row.number("peak_bytes")});
+    return keep(history_.tags, row.with_values(TagOfFrame{.tag = row.tag("tag")}));
   }
 
   bool add_frame(const Row& row) {
     const std::size_t known = history_.tags.size();
     const std::uint64_t first = row.number("first_tag");
     if (first > known || row.number("tags") > known - first) return false;
-    return keep(history_.last, {.number = row.number("number"),
-                                .begin_ns = row.time("begin_ns"),
-                                .duration_ns = row.time("duration_ns"),
-                                .counts = row.counts(),
-                                .held_bytes = row.number("held_bytes"),
-                                .peak_bytes = row.number("peak_bytes"),
-                                .first_tag = row.small("first_tag"),
-                                .tag_count = row.small("tags")});
+    return keep(history_.last, row.with_values(FrameSummary{.first_tag = row.small("first_tag"),
+                                                            .tag_count = row.small("tags")}));
   }
 
   bool add_class(const Row& row) {
@@ -427,26 +364,16 @@ class SavedGameFrames {
     return true;
   }
 
-  static StackOfFrame amounts(const Row& row, StackId stack) noexcept {
-    return {.stack = stack,
-            .allocations = row.number("allocations"),
-            .allocated_bytes = row.number("allocated_bytes"),
-            .allocator_ns = row.number("allocator_ns")};
-  }
-
   bool add_worst(const Row& row) {
     const std::optional<FrameMeasure> measure = row.measure();
     const auto call = row.named("slowest_call.call", kAllAllocatorCalls);
     if (!measure || !call || !row.has_tag("slowest_call.tag")) return false;
     return keep(history_.worst[static_cast<std::size_t>(*measure)],
-                {.number = row.number("number"),
-                 .begin_ns = row.time("begin_ns"),
-                 .duration_ns = row.time("duration_ns"),
-                 .counts = row.counts(),
-                 .slowest = slowest(row, *call),
-                 .other_stacks = {.allocations = row.number("other_stacks.allocations"),
-                                  .allocated_bytes = row.number("other_stacks.allocated_bytes"),
-                                  .allocator_ns = row.number("other_stacks.allocator_ns")}});
+                row.with_values(WorstFrame{
+                    .slowest = slowest(row, *call),
+                    .other_stacks = {.allocations = row.number("other_stacks.allocations"),
+                                     .allocated_bytes = row.number("other_stacks.allocated_bytes"),
+                                     .allocator_ns = row.number("other_stacks.allocator_ns")}}));
   }
 
   static SlowCall slowest(const Row& row, AllocatorCall call) noexcept {
@@ -468,7 +395,7 @@ class SavedGameFrames {
     const std::uint64_t place = row.number("place");
     if (place >= list.size() || list[place].stack_count == WorstFrame::kMaxStacks) return false;
     WorstFrame& frame = list[place];
-    frame.stacks[frame.stack_count++] = amounts(row, row.stack);
+    frame.stacks[frame.stack_count++] = row.with_values(StackOfFrame{.stack = row.stack});
     return true;
   }
 
@@ -479,25 +406,18 @@ class SavedGameFrames {
     const bool is_first = *kind == kAllBudgetKinds.front() || history_.budgets.empty();
     if (is_first) keep(history_.budgets, {.tag = row.tag("tag")});
     if (history_.budgets.empty()) return true;
-    history_.budgets.back().limits[static_cast<std::size_t>(*kind)] = {
-        .limit = row.number("limit"),
-        .value = row.number("value"),
-        .most = row.number("most"),
-        .offences = row.number("offences")};
+    read_values(row.row, history_.budgets.back().limits[static_cast<std::size_t>(*kind)]);
     return true;
   }
 
   bool add_offence(const Row& row) {
     const std::optional<BudgetKind> kind = row.named("kind", kAllBudgetKinds);
     if (!kind || !row.has_tag("tag")) return false;
-    return keep(history_.offences, {.tag = row.tag("tag"),
-                                    .kind = *kind,
-                                    .limit = row.number("limit"),
-                                    .value = row.number("value"),
-                                    .stack = row.stack,
-                                    .frame = row.number("frame"),
-                                    .time_ns = row.time("time_ns"),
-                                    .tag_name = row.owners.name(row.tag("tag"))});
+    return keep(history_.offences,
+                row.with_values(BudgetOffence{.tag = row.tag("tag"),
+                                              .kind = *kind,
+                                              .stack = row.stack,
+                                              .tag_name = row.owners.name(row.tag("tag"))}));
   }
 
   FrameHistory history_;

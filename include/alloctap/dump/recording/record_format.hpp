@@ -302,9 +302,6 @@ class RecordReader {
   bool out_of_memory_ = false;
 };
 
-template <class Summary>
-inline constexpr Summary kEmpty{};
-
 /// Table columns, one for each field of each type in `Summaries`.
 template <class... Summaries>
 inline constexpr auto kFieldColumns = [] {
@@ -322,28 +319,29 @@ inline constexpr auto kFieldColumns = [] {
   return columns;
 }();
 
+/// Clamps a recorded time, in nanoseconds since 1970, to 2^61 ns (73 years), so that differences do
+/// not overflow.
+[[nodiscard]] constexpr std::int64_t sane_time(std::int64_t time_ns) noexcept {
+  constexpr std::int64_t kMaxCount = std::int64_t{1} << 61;
+  return std::clamp(time_ns, -kMaxCount, kMaxCount);
+}
+
 /// Writes the fields of `summary` as values of the open row.
 template <class Summary>
 void write_values(RecordWriter& record, const Summary& summary) {
   visit_fields(summary, [&](const char*, const auto& field, auto...) { record.value(field); });
 }
 
+/// Reads the fields of `summary` from the columns that are named after them. Clamps times.
 template <class Summary>
 void read_values(const RecordReader& row, Summary& summary) {
   visit_fields(summary, [&]<class Field>(const char* name, Field& field, auto...) {
     if constexpr (std::is_signed_v<Field>) {
-      field = static_cast<Field>(row.signed_number(name));
+      field = sane_time(row.signed_number(name));
     } else {
       field = static_cast<Field>(row.number(name));
     }
   });
-}
-
-/// Clamps a recorded time, in nanoseconds since 1970, to 2^61 ns (73 years), so that differences do
-/// not overflow.
-[[nodiscard]] constexpr std::int64_t sane_time(std::int64_t time_ns) noexcept {
-  constexpr std::int64_t kMaxCount = std::int64_t{1} << 61;
-  return std::clamp(time_ns, -kMaxCount, kMaxCount);
 }
 
 /// The key of a number, "group.name"; "name" alone if the number has no group.

@@ -76,26 +76,14 @@ inline void write_tags(RecordWriter& record, const Snapshot& snapshot) {
 /// Writes table "threads". Numbers of live memory are valid if `tells_live` is 1.
 inline void write_threads(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
-  record.begin_table("threads", {{kNumber, "id"},
-                                 {kText, "name"},
-                                 {kNumber, "alive"},
-                                 {kNumber, "threads"},
-                                 {kNumber, "allocations"},
-                                 {kNumber, "allocated_bytes"},
-                                 {kNumber, "temporary_allocations"},
-                                 {kNumber, "deallocations"},
-                                 {kSigned, "net_bytes"},
-                                 {kNumber, "number"},
-                                 {kNumber, "tells_live"},
-                                 {kNumber, "live_allocations"},
-                                 {kNumber, "live_bytes"}});
+  record.begin_table(
+      "threads", {{kNumber, "id"}, {kText, "name"}, {kNumber, "number"}, {kNumber, "tells_live"}},
+      kFieldColumns<ThreadSummary, ThreadSummary::Holding>);
   for (const ThreadSummary& thread : snapshot.threads) {
-    const ThreadSummary::Holding holding = thread.holding.value_or(ThreadSummary::Holding());
-    record.row(static_cast<std::uint64_t>(thread.thread_id), thread.name(), thread.alive,
-               thread.threads, thread.total.allocations, thread.total.allocated_bytes,
-               thread.total.temporary_allocations, thread.deallocations, thread.net_bytes,
-               thread.number, thread.holding.has_value(), holding.live_allocations,
-               holding.live_bytes);
+    record.row(static_cast<std::uint64_t>(thread.thread_id), thread.name(), thread.number,
+               thread.holding.has_value());
+    write_values(record, thread);
+    write_values(record, thread.holding.value_or(ThreadSummary::Holding()));
   }
   record.end_table();
 }
@@ -105,10 +93,11 @@ inline void write_threads(RecordWriter& record, const Snapshot& snapshot) {
 inline void write_given_back(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;
   if (snapshot.freed.blocks.empty()) return;
-  record.begin_table(
-      "freed", {{kNumber, "stack"}, {kNumber, "thread"}, {kNumber, "blocks"}, {kNumber, "bytes"}});
+  record.begin_table("freed", {{kNumber, "stack"}, {kNumber, "thread"}},
+                     kFieldColumns<FreesByThread>);
   for (const FreesByThread& freed : snapshot.freed.blocks) {
-    record.row(freed.stack, freed.thread, freed.blocks, freed.bytes);
+    record.row(freed.stack, freed.thread);
+    write_values(record, freed);
   }
   record.end_table();
 }
@@ -172,31 +161,11 @@ class SavedOwners {
 /// Returns the thread that a row of the table "threads" describes.
 [[nodiscard]] inline ThreadSummary saved_thread(const RecordReader& row) noexcept {
   ThreadSummary thread{.thread_id = static_cast<os::ThreadId>(row.number("id")),
-                       .alive = row.number("alive") != 0,
-                       .threads = static_cast<std::uint32_t>(row.number("threads")),
-                       .total = {.allocations = row.number("allocations"),
-                                 .allocated_bytes = row.number("allocated_bytes"),
-                                 .temporary_allocations = row.number("temporary_allocations")},
-                       .deallocations = row.number("deallocations"),
-                       .net_bytes = row.signed_number("net_bytes"),
                        .number = static_cast<ThreadNumber>(row.number("number"))};
+  read_values(row, thread);
   thread.name_bytes = row.text("name").copy(thread.name_text.data(), thread.name_text.size());
-  if (row.number("tells_live") != 0) {
-    thread.holding = {{.live_allocations = row.number("live_allocations"),
-                       .live_bytes = row.number("live_bytes")}};
-  }
+  if (row.number("tells_live") != 0) read_values(row, thread.holding.emplace());
   return thread;
-}
-
-/// Calls `visit(key, number)` with a reference to each counter that sums up all pools, for writing
-/// or reading. Omits `unknown_frees`, which is optional. `Summary` is `PoolsSummary`, const or not.
-template <class Summary, class Visit>
-void visit_pool_numbers(Summary& pools, Visit&& visit) {
-  visit("wrong_pool_frees", pools.wrong_pool_frees);
-  visit("announced_twice", pools.announced_twice);
-  visit("unknown_pools", pools.unknown_pools);
-  visit("dropped", pools.dropped);
-  visit("refused_pools", pools.refused_pools);
 }
 
 /// Writes the pool tables, or nothing if the tracker does not observe pools. Column "pool" of "pool
@@ -205,34 +174,27 @@ inline void write_pools(RecordWriter& record, const PoolsSummary& pools) {
   using enum RecordKind;
   if (!pools.known) return;
   record.begin_table("pool numbers", {{kText, "key"}, {kNumber, "value"}});
-  visit_pool_numbers(pools,
-                     [&](std::string_view key, std::uint64_t value) { record.row(key, value); });
-  // The row is missing if `unknown_frees` is unknown.
-  if (pools.unknown_frees) record.row(std::string_view("unknown_frees"), *pools.unknown_frees);
+  visit_fields(pools, [&](std::string_view key, const auto& value) {
+    // The row of a number that is unknown is missing.
+    if constexpr (requires { value.has_value(); }) {
+      if (value) record.row(key, *value);
+    } else {
+      record.row(key, value);
+    }
+  });
   record.end_table();
-  record.begin_table("pools", {{kText, "name"},
-                               {kNumber, "destroyed"},
-                               {kNumber, "allocations"},
-                               {kNumber, "allocated_bytes"},
-                               {kNumber, "live_allocations"},
-                               {kNumber, "live_bytes"},
-                               {kNumber, "peak_live_bytes"},
-                               {kNumber, "overhead_bytes"}});
+  record.begin_table("pools", {{kText, "name"}}, kFieldColumns<PoolSummary>);
   for (const PoolSummary& pool : pools.pools) {
-    record.row(pool.name, pool.destroyed, pool.allocations, pool.allocated_bytes,
-               pool.live_allocations, pool.live_bytes, pool.peak_live_bytes, pool.overhead_bytes);
+    record.row(pool.name);
+    write_values(record, pool);
   }
   record.end_table();
-  record.begin_table("pool stacks", {{kNumber, "pool"},
-                                     {kNumber, "stack"},
-                                     {kNumber, "allocations"},
-                                     {kNumber, "allocated_bytes"},
-                                     {kNumber, "live_allocations"},
-                                     {kNumber, "live_bytes"}});
+  record.begin_table("pool stacks", {{kNumber, "pool"}, {kNumber, "stack"}},
+                     kFieldColumns<PoolStackSummary>);
   for (std::size_t i = 0; i < pools.pools.size(); ++i) {
     for (const PoolStackSummary& held : pools.stacks_of(pools.pools[i])) {
-      record.row(i, held.stack, held.allocations, held.allocated_bytes, held.live_allocations,
-                 held.live_bytes);
+      record.row(i, held.stack);
+      write_values(record, held);
     }
   }
   record.end_table();
@@ -265,22 +227,14 @@ class SavedPools {
 
  private:
   void add_number(const RecordReader& row) {
-    const std::uint64_t value = row.number("value");
-    if (row.text("key") == "unknown_frees") pools_.unknown_frees = value;
-    visit_pool_numbers(pools_, [&](std::string_view key, std::uint64_t& number) {
-      if (key == row.text("key")) number = value;
+    visit_fields(pools_, [&](std::string_view key, auto& number) {
+      if (key == row.text("key")) number = row.number("value");
     });
   }
 
   bool add_pool(const RecordReader& row) {
-    const PoolSummary pool{.name = row.text("name"),
-                           .destroyed = row.number("destroyed") != 0,
-                           .allocations = row.number("allocations"),
-                           .allocated_bytes = row.number("allocated_bytes"),
-                           .live_allocations = row.number("live_allocations"),
-                           .live_bytes = row.number("live_bytes"),
-                           .peak_live_bytes = row.number("peak_live_bytes"),
-                           .overhead_bytes = row.number("overhead_bytes")};
+    PoolSummary pool{.name = row.text("name")};
+    read_values(row, pool);
     if (pool.live_allocations > pool.allocations || pool.live_bytes > pool.allocated_bytes) {
       return false;
     }
@@ -295,8 +249,9 @@ class SavedPools {
     last_pool_ = number;
     PoolSummary& pool = pools_.pools[number];
     if (pool.stack_count == 0) pool.first_stack = pools_.stacks.size();
-    if (!pools_.stacks.push_back({stack, row.number("allocations"), row.number("allocated_bytes"),
-                                  row.number("live_allocations"), row.number("live_bytes")})) {
+    PoolStackSummary held{.stack = stack};
+    read_values(row, held);
+    if (!pools_.stacks.push_back(held)) {
       complete_ = false;
       return true;
     }

@@ -366,7 +366,6 @@ class SavedReport {
   void add_point(const RecordReader& row) {
     TimelinePoint point;
     read_values(row, point);
-    point.time_ns = sane_time(point.time_ns);
     keep(snapshot_.timeline, point);
   }
 
@@ -423,8 +422,8 @@ class SavedReport {
 
   void add_given_back(const RecordReader& row) {
     const std::uint64_t thread = row.number("thread");
-    const FreesByThread freed{stack_of(row), static_cast<std::uint32_t>(thread),
-                              row.number("blocks"), row.number("bytes")};
+    FreesByThread freed{.stack = stack_of(row), .thread = static_cast<std::uint32_t>(thread)};
+    read_values(row, freed);
     const bool known = thread < snapshot_.threads.size() && has_allocated(snapshot_, freed.stack);
     damaged_ = damaged_ || !known;
     if (known) keep(snapshot_.freed.blocks, freed);
