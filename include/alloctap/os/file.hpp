@@ -19,13 +19,19 @@ class File {
   File() noexcept = default;
   explicit File(int descriptor) noexcept : descriptor_(descriptor) {}
   File(File&& other) noexcept : descriptor_(other.release()) {}
-  File& operator=(File&& other) noexcept;
+  File& operator=(File&& other) noexcept {
+    if (this != &other) {
+      close();
+      descriptor_ = other.release();
+    }
+    return *this;
+  }
   ~File() { close(); }
 
   [[nodiscard]] bool is_open() const noexcept { return descriptor_ >= 0; }
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   /// Returns the descriptor and gives up its ownership.
-  int release() noexcept;
+  int release() noexcept { return std::exchange(descriptor_, -1); }
   /// Closes the file. The error may come from an earlier write.
   int close() noexcept;
 

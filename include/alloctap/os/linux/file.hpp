@@ -30,16 +30,6 @@
 
 namespace alloctap::os {
 
-inline File& File::operator=(File&& other) noexcept {
-  if (this != &other) {
-    close();
-    descriptor_ = other.release();
-  }
-  return *this;
-}
-
-inline int File::release() noexcept { return std::exchange(descriptor_, -1); }
-
 inline int File::close() noexcept {
   const int descriptor = release();
   if (descriptor < 0) return 0;

@@ -60,16 +60,6 @@ inline HANDLE handle_of(int descriptor) noexcept {
   return reinterpret_cast<HANDLE>(static_cast<std::intptr_t>(descriptor));
 }
 
-inline File& File::operator=(File&& other) noexcept {
-  if (this != &other) {
-    close();
-    descriptor_ = other.release();
-  }
-  return *this;
-}
-
-inline int File::release() noexcept { return std::exchange(descriptor_, -1); }
-
 inline int File::close() noexcept {
   const int descriptor = release();
   if (descriptor < 0) return 0;
