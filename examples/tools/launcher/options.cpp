@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "alloctap/message_text.hpp"
-#include "alloctap/os/file.hpp"
+#include "alloctap/os/path_pattern.hpp"
 #include "alloctap/status.hpp"
 #include "byte_count.hpp"
 #include "launcher/check_choices.hpp"

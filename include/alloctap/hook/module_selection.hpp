@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "alloctap/os/file.hpp"
 #include "alloctap/os/memory_map.hpp"
+#include "alloctap/os/path_pattern.hpp"
 #include "alloctap/runtime/arena_array.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/runtime/text_pool.hpp"

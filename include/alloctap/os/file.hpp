@@ -1,10 +1,8 @@
-/// Files: unbuffered access, mapped files, links, paths of report files, and path patterns.
+/// Files: unbuffered access, mapped files, links, and paths of report files.
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -101,31 +99,6 @@ class FileView {
 // For paths of report files, each system defines `kMaxFileNameBytes`, `kPathSeparators`,
 // `FollowedPath`, `is_written_through`, `open_through` and `create_like`. Control plane; they
 // allocate nothing.
-
-/// A syntax error in a pattern.
-struct PatternError {
-  /// The system's error message; empty if the pattern is valid.
-  std::string text;
-  /// Index of the first character that no continuation makes valid, such as an open bracket's.
-  std::size_t position = 0;
-};
-
-/// A compiled POSIX extended regular expression. Move-only. Control plane, because it allocates.
-class PathPattern {
- public:
-  /// Compiles `pattern`. Stores the syntax error, or an empty one, in `error`.
-  PathPattern(const std::string& pattern, PatternError& error);
-  PathPattern(PathPattern&&) noexcept;
-  PathPattern& operator=(PathPattern&&) noexcept;
-  ~PathPattern();
-
-  /// Returns true if some part of `text` matches. Returns false if the pattern has an error.
-  [[nodiscard]] bool matches(const std::string& text) const;
-
- private:
-  struct Compiled;
-  std::unique_ptr<Compiled> compiled_;
-};
 
 }  // namespace alloctap::os
 

@@ -1,8 +1,8 @@
+#include "alloctap/os/path_pattern.hpp"
+
 #include <doctest/doctest.h>
 
 #include <utility>
-
-#include "alloctap/os/file.hpp"
 
 using alloctap::os::PathPattern;
 using alloctap::os::PatternError;

@@ -1,4 +1,4 @@
-/// Files by raw system calls, mapped files, links, report paths, and patterns by regcomp(3).
+/// Files by raw system calls, mapped files, links, and report paths.
 ///
 /// Access avoids libc's wrappers: they are cancellation points, which malloc must not be.
 #pragma once
@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <linux/limits.h>
 #include <poll.h>
-#include <regex.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,7 +25,6 @@
 #include <utility>
 
 #include "alloctap/os/file.hpp"
-#include "alloctap/os/throw_bad_alloc.hpp"
 
 namespace alloctap::os {
 
@@ -219,52 +217,6 @@ File open_through(const char* path, int& error) noexcept;
 /// Creates `path` for writing, with the permissions of the file at `model` if that file exists.
 /// Fails if `path` exists.
 File create_like(const char* path, const char* model, int& error) noexcept;
-
-struct PathPattern::Compiled {
-  explicit Compiled(const std::string& pattern)
-      : result(::regcomp(&regex, pattern.c_str(), REG_EXTENDED | REG_NOSUB)) {}
-  Compiled(const Compiled&) = delete;
-  Compiled& operator=(const Compiled&) = delete;
-  ~Compiled() {
-    if (result == 0) ::regfree(&regex);
-  }
-
-  regex_t regex{};
-  int result;
-};
-
-/// Returns the error's position, which regcomp(3) does not report: the length of the longest valid
-/// proper prefix of `pattern`.
-inline std::size_t position_of_pattern_error(const std::string& pattern,
-                                             bool (*is_right)(const std::string&)) {
-  for (std::size_t length = pattern.size(); length > 0; --length) {
-    if (is_right(pattern.substr(0, length - 1))) return length - 1;
-  }
-  return 0;
-}
-
-inline PathPattern::PathPattern(const std::string& pattern, PatternError& error)
-    : compiled_(std::make_unique<Compiled>(pattern)) {
-  error = {};
-  if (compiled_->result == 0) return;
-  if (compiled_->result == REG_ESPACE) throw_bad_alloc();
-  char text[256];
-  ::regerror(compiled_->result, &compiled_->regex, text, sizeof text);
-  error.text = text;
-  error.position = position_of_pattern_error(
-      pattern, [](const std::string& start) { return Compiled(start).result == 0; });
-}
-
-inline PathPattern::PathPattern(PathPattern&&) noexcept = default;
-inline PathPattern& PathPattern::operator=(PathPattern&&) noexcept = default;
-inline PathPattern::~PathPattern() = default;
-
-inline bool PathPattern::matches(const std::string& text) const {
-  if (compiled_->result != 0) return false;
-  const int result = ::regexec(&compiled_->regex, text.c_str(), 0, nullptr, 0);
-  if (result == REG_ESPACE) throw_bad_alloc();
-  return result == 0;
-}
 
 }  // namespace alloctap::os
 

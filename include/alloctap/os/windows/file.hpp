@@ -1,12 +1,10 @@
-/// Files by Windows handles, console output, mapped files, report paths, and path patterns.
+/// Files by Windows handles, console output, mapped files, and report paths.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
-#include <optional>
-#include <regex>
 #include <string_view>
 #include <utility>
 
@@ -186,48 +184,6 @@ inline File open_through(const char* path, int& error) noexcept {
 /// Creates `path` for writing. The new file inherits the permissions of its directory.
 inline File create_like(const char* path, const char* /*model*/, int& error) noexcept {
   return create_for_writing(path, error);
-}
-
-/// A std::regex in POSIX extended syntax, because the C library has no regcomp. Its exceptions do
-/// not leave this file.
-struct PathPattern::Compiled {
-  explicit Compiled(const std::string& pattern) {
-    try {
-      regex.emplace(pattern, std::regex::extended | std::regex::nosubs);
-    } catch (const std::regex_error& error) {
-      text = error.what();
-    }
-  }
-
-  std::optional<std::regex> regex;
-  std::string text;
-};
-
-/// Compiles the pattern. The position of an error is the length of the longest valid proper prefix.
-inline PathPattern::PathPattern(const std::string& pattern, PatternError& error)
-    : compiled_(std::make_unique<Compiled>(pattern)) {
-  error = {};
-  if (compiled_->regex) return;
-  error.text = compiled_->text;
-  for (std::size_t length = pattern.size(); length > 0; --length) {
-    if (!Compiled(pattern.substr(0, length - 1)).regex) continue;
-    error.position = length - 1;
-    return;
-  }
-}
-
-inline PathPattern::PathPattern(PathPattern&&) noexcept = default;
-inline PathPattern& PathPattern::operator=(PathPattern&&) noexcept = default;
-inline PathPattern::~PathPattern() = default;
-
-inline bool PathPattern::matches(const std::string& text) const {
-  if (!compiled_->regex) return false;
-  try {
-    return std::regex_search(text, *compiled_->regex);
-  } catch (const std::regex_error&) {
-    // The match exceeds the library's complexity limit.
-    return false;
-  }
 }
 
 }  // namespace alloctap::os

@@ -1,0 +1,43 @@
+/// POSIX extended regular expressions.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace alloctap::os {
+
+/// A syntax error in a pattern.
+struct PatternError {
+  /// The system's error message; empty if the pattern is valid.
+  std::string text;
+  /// Index of the first character that no continuation makes valid, such as an open bracket's.
+  std::size_t position = 0;
+};
+
+/// A compiled pattern. Move-only. Control plane, because it allocates.
+class PathPattern {
+ public:
+  /// Compiles `pattern`. Stores the syntax error, or an empty one, in `error`.
+  PathPattern(const std::string& pattern, PatternError& error);
+  PathPattern(PathPattern&&) noexcept;
+  PathPattern& operator=(PathPattern&&) noexcept;
+  ~PathPattern();
+
+  /// Returns true if some part of `text` matches. Returns false if the pattern has an error.
+  [[nodiscard]] bool matches(const std::string& text) const;
+
+ private:
+  struct Compiled;
+  std::unique_ptr<Compiled> compiled_;
+};
+
+}  // namespace alloctap::os
+
+#if defined(__linux__)
+#include "alloctap/os/linux/path_pattern.hpp"
+#elif defined(_WIN32)
+#include "alloctap/os/windows/path_pattern.hpp"
+#else
+#error "alloctap/os/path_pattern.hpp has no implementation for this system"
+#endif
