@@ -85,7 +85,8 @@ pageTest('modules and threads are those of the JSON', realRun, async (page) => {
 
 pageTest('the timeline has the points and the peak of the JSON', realRun, async (page) => {
   const { timeline, totals } = run.json;
-  assert.ok(timeline.length > 2);
+  // The start and the end; points between them need a thread that the system may run later.
+  assert.ok(timeline.length >= 2);
   await page.click('[data-tab=timeline]');
   assert.match(await text(page, '#timeline'), new RegExp(`${grouped(timeline.length)} points over`));
   assert.equal(await page.locator('#timeline circle').count(), totals.peak_live_bytes > 0 ? 1 : 0);
