@@ -17,7 +17,7 @@ struct CheckNeeds {
   /// stale record, which is mistaken for the record of the next block at the address. If blocks
   /// have left red zones, the allocator could not even free the program's pointer.
   bool owns_every_free = false;
-  /// The hook can return memory that the check allocated instead of memory from the allocator.
+  /// The hook can give the program a block of the check's own memory in place of the allocator's.
   bool uses_guard_pages = false;
 };
 

@@ -10,7 +10,8 @@
 
 namespace alloctap {
 
-/// Returns a string that a function of annotate.h was called with; empty if `text` is null.
+/// Returns the string that the program passed to a function of annotate.h; empty if `text` is null.
+/// If `length` is `ALLOCTAP_ENDS_IN_ZERO`, the string ends at the first zero byte.
 [[nodiscard]] inline std::string_view annotated_text(const char* text,
                                                      std::size_t length) noexcept {
   if (text == nullptr) return {};

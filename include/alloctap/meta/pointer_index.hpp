@@ -25,8 +25,8 @@ struct IndexFeatures {
   /// `expect(pointer)` starts the lookup of a pointer, and `try_insert(pointer, record, expected)`
   /// stores a record with its result. If `try_insert` returns false, nothing is stored.
   bool expect = false;
-  /// `set_min_block_spacing(bytes)` takes the minimum distance of block addresses, before any block
-  /// is stored.
+  /// `set_min_block_spacing(bytes)` tells the index the minimum distance between block addresses.
+  /// It is called before any block is stored.
   bool set_min_block_spacing = false;
   /// `age_ns(pointer)` returns the age of a block in nanoseconds; -1 if it is unknown.
   bool age_ns = false;

@@ -60,7 +60,8 @@ class ShadowRecord {
                 kAlone | static_cast<std::uint32_t>(record.size) << kSmallSizeShift | record.stack};
   }
 
-  /// Decodes the words of a record that is not stored elsewhere.
+  /// Decodes a record from its shadow words. Precondition: a block begins at `words.head`, and
+  /// `is_elsewhere(words.head)` is false.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static constexpr BlockRecord decode(
       const Words& words) noexcept {
     if (size_follows(words.head)) {

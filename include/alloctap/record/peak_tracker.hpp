@@ -44,13 +44,15 @@ class TimeBudget {
 };
 
 /// Takes a peak snapshot when the live bytes begin to fall from a new peak (`LiveBytes::remove`).
-/// The thread whose free begins the fall stops the world. At the end, the last snapshot shows the
-/// peak, unless the heap has not fallen since then; in that case the current heap is the peak.
+/// The thread whose free begins the fall stops the world. The last snapshot therefore shows the
+/// highest peak, except in a heap that has grown beyond that peak and has not begun to fall: then
+/// the current heap is the peak.
 ///
-/// A snapshot sums up all threads' counters per stack. If a heap often reaches new peaks, the CPU
-/// time for snapshots is limited to 1/128 of the time since the first one. If the limit prevents a
-/// snapshot, the last snapshot still shows an earlier peak, with the live bytes of that peak. No
-/// snapshot is taken while another thread dumps, or if the world cannot be stopped.
+/// A snapshot sums up all threads' counters per stack. Because a heap may often reach new peaks,
+/// the CPU time for snapshots is limited to 1/128 of the time since `TimeBudget` was first asked.
+/// If the limit prevents a snapshot, the last snapshot still shows an earlier peak, with the live
+/// bytes of that peak. No snapshot is taken while another thread dumps, or if the world cannot be
+/// stopped.
 ///
 /// Constant-initialized, never destroyed.
 class PeakTracker {

@@ -18,8 +18,9 @@ namespace alloctap {
 class PeakTracker;
 class Timeline;
 
-/// References to the parts of a recorder, and functions for parts whose type depends on the config
-/// (nullptr if the config lacks the feature). Control plane, and inside malloc in `PeakTracker`.
+/// References to the parts of a recorder, and pointers to functions for the parts whose type
+/// depends on the config. A function pointer is nullptr if the config lacks the feature. Used by
+/// the control plane, and by `PeakTracker` inside malloc.
 struct RecordedData {
   using BlockVisitor = FunctionRef<void(const void* pointer, const BlockRecord& record)>;
 

@@ -96,7 +96,8 @@ struct BudgetOffence {
 /// The state of one limit of a budget.
 struct LimitSummary {
   std::uint64_t limit = kUnlimited;
-  /// Bytes held now (`kHeldBytes`), otherwise the value in the current game frame.
+  /// For `kHeldBytes`, the bytes held now. For the other kinds, the number of allocations or bytes
+  /// in the current game frame.
   std::uint64_t value = 0;
   /// The maximum of `value` so far, over all game frames.
   std::uint64_t most = 0;

@@ -296,7 +296,8 @@ class FunctionNames {
   }
 
   DemangledNames demangled_;
-  /// Source names; each key is the address of the declaration's DIE.
+  /// Qualified function names as written in the source. The key is the address of the DIE that
+  /// declares the function.
   std::unordered_map<const void*, std::string> qualified_;
 };
 

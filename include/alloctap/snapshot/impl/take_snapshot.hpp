@@ -61,7 +61,8 @@ ALLOCTAP_INLINE Result<Snapshot> SnapshotBuilder::finish() {
   return std::move(snapshot_);
 }
 
-/// Reserves memory for stacks with ids below `end`. The index is the StackId until `finish_stacks`.
+/// Reserves memory for the stacks with ids below `end`. Returns false if out of memory. Until
+/// `finish_stacks` runs, `Snapshot::stacks` is indexed by StackId.
 ALLOCTAP_INLINE bool SnapshotBuilder::expect_stacks(std::size_t end) noexcept {
   return snapshot_.stacks.resize(end) && live_.expect_stacks(end);
 }

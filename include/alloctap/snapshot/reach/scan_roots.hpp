@@ -213,7 +213,8 @@ class EndedThreads {
   static constexpr std::size_t kWord = sizeof(std::uintptr_t);
   /// Maximum number of words between the descriptor's begin and the three words that must match.
   static constexpr std::size_t kMaxBefore = 512;
-  /// Offset of the thread id in a descriptor whose first word is its address.
+  /// Offset of the thread id in a descriptor. Applies if the descriptor's first word is the
+  /// descriptor's own address.
   static constexpr std::size_t kIdOffset = 720;
   /// If the descriptor's begin is unknown, this many words before the three words remain a root.
   static constexpr std::size_t kLeastBefore = 16;
