@@ -27,38 +27,39 @@ struct VariableHookOriginals {
   }
 };
 
-/// Hooks in the variables of a C library, which its malloc calls. They report to `HookFeed` and
-/// call the originals. `Tag` is any type, and each `Tag` has its own variables and originals. `set`
-/// and `restore` run in the control plane, one at a time. Concurrent calls see old or new hooks.
+/// Hook functions for the hook variables of a C library, called by its malloc functions. The hooks
+/// report to `HookFeed` and call the originals. `Tag` is any type, and each `Tag` has its own
+/// variables and originals. `set` and `restore` run in the control plane, one at a time. Concurrent
+/// calls see old or new hooks.
 template <class Tag>
 class VariableHooks {
  public:
   /// Stores the hooks in the variables. Requires that `variables` and `originals` are complete.
+  /// Skips a variable that `restore` had to skip, because another tool's hook already calls this
+  /// hook: otherwise the two hooks would call each other.
   static void set(const os::MallocHookVariables& variables,
                   const VariableHookOriginals& originals) noexcept {
-    if (called_by_another_) return;
     originals_ = originals;
-    previous_ = {.malloc = load(variables.malloc),
-                 .realloc = load(variables.realloc),
-                 .free = load(variables.free),
-                 .memalign = load(variables.memalign)};
     variables_ = variables;
-    store(variables.free, &on_free);
-    store(variables.realloc, &on_realloc);
-    store(variables.memalign, &on_memalign);
-    store(variables.malloc, &on_malloc);
+    const auto keep = []<class Hook>(Hook** variable, Hook* /*ours*/, Hook*& before, bool skip) {
+      if (!skip) before = load(variable);
+    };
+    for_each_variable(keep);
+    const auto hook = []<class Hook>(Hook** variable, Hook* ours, Hook*& /*before*/, bool skip) {
+      if (!skip) std::atomic_ref(*variable).store(ours, std::memory_order_release);
+    };
+    for_each_variable(hook);
   }
 
-  /// Restores the previous values, but skips a variable that another tool changed. The tool's hook
-  /// may still call this hook, which then passes calls through. After such a skip, `set` does
-  /// nothing, because otherwise the two hooks would call each other.
+  /// Restores the values of before `set`, but skips a variable that another tool changed. The
+  /// tool's hook may still call this hook, which then passes calls through.
   static void restore() noexcept {
     if (!variables_.complete()) return;
-    called_by_another_ = false;
-    put_back(variables_.malloc, &on_malloc, previous_.malloc);
-    put_back(variables_.memalign, &on_memalign, previous_.memalign);
-    put_back(variables_.realloc, &on_realloc, previous_.realloc);
-    put_back(variables_.free, &on_free, previous_.free);
+    const auto put_back = []<class Hook>(Hook** variable, Hook* ours, Hook* before, bool& skip) {
+      skip = !std::atomic_ref(*variable).compare_exchange_strong(ours, before);
+    };
+    for_each_variable(put_back);
+    variables_ = {};
   }
 
   /// Values before `set`; nullptr if unset.
@@ -115,22 +116,27 @@ class VariableHooks {
                                                         size);
   }
 
-  template <class Hook>
-  static void store(Hook** variable, Hook* hook) noexcept {
-    std::atomic_ref(*variable).store(hook, std::memory_order_release);
+  /// Calls `visit(variable, hook, previous, called_by_another)` for each of the four variables. The
+  /// variable of free comes first, so that no block is allocated whose free is missed.
+  static void for_each_variable(auto&& visit) noexcept {
+    visit(variables_.free, &on_free, previous_.free, called_by_another_.free);
+    visit(variables_.realloc, &on_realloc, previous_.realloc, called_by_another_.realloc);
+    visit(variables_.memalign, &on_memalign, previous_.memalign, called_by_another_.memalign);
+    visit(variables_.malloc, &on_malloc, previous_.malloc, called_by_another_.malloc);
   }
 
-  template <class Hook>
-  static void put_back(Hook** variable, Hook* ours, Hook* before) noexcept {
-    if (!std::atomic_ref(*variable).compare_exchange_strong(ours, before)) {
-      called_by_another_ = true;
-    }
-  }
+  struct Flags {
+    bool malloc = false;
+    bool realloc = false;
+    bool free = false;
+    bool memalign = false;
+  };
 
   static inline constinit VariableHookOriginals originals_;
   static inline constinit os::MallocHookVariables variables_;
   static inline constinit Previous previous_;
-  static inline constinit bool called_by_another_ = false;
+  /// Which variables hold the hook of another tool that calls this hook.
+  static inline constinit Flags called_by_another_;
 };
 
 struct BionicLibrary {
@@ -189,10 +195,10 @@ struct GlibcLibrary {
 };
 
 /// Provider for the hooks of glibc's libc_malloc_debug. Since glibc 2.34, `__malloc_hook` works
-/// only if libc_malloc_debug.so.0 precedes libc.so, because it is preloaded or linked. The variable
-/// `__malloc_hook` in libc.so has no effect, so `install` checks which file holds the variable.
-/// Hooks call `__libc_malloc` and its relatives, which bypass libc_malloc_debug, so hooks stay set
-/// during calls.
+/// only if libc_malloc_debug.so.0 is preloaded or linked, and so precedes libc.so. The variable
+/// `__malloc_hook` in libc.so has no effect, so `install` checks which file holds the variable. The
+/// hooks call `__libc_malloc` and its relatives, which bypass libc_malloc_debug and the hook
+/// variables. So the variables need not be cleared during a call.
 template <class Library = GlibcLibrary>
 class GlibcDebugHooks {
   struct Tag;

@@ -76,6 +76,28 @@ TEST_CASE(
   CHECK((Variables::malloc_hook == &Variables::hooked_malloc));
   // Ours is still called by the other's: it must not be set in front of it.
   REQUIRE(Hooks::install().ok());
+  CHECK((Variables::free_hook == &free_by_another));
+  HookFeed::connect<Sink>();
+  Sink::clear();
   Variables::free_hook(&old_place, nullptr);
   CHECK(Variables::calls == 1);
+  // The other variables are hooked again: a session without their calls would report false leaks.
+  const int before = Variables::calls;
+  void* const block = Variables::malloc_hook(100, nullptr);
+  HookFeed::disconnect();
+  CHECK(block != nullptr);
+  CHECK(Variables::calls == before + 1);
+  CHECK(Sink::count() == 2);
+  Hooks::uninstall();
+  CHECK((Variables::malloc_hook == &Variables::hooked_malloc));
+}
+
+TEST_CASE("hooks that were put back twice can be set again") {
+  Variables::reset(true);
+  REQUIRE(Hooks::install().ok());
+  Hooks::uninstall();
+  Hooks::uninstall();
+  REQUIRE(Hooks::install().ok());
+  CHECK((Variables::malloc_hook != &Variables::hooked_malloc));
+  Hooks::uninstall();
 }
