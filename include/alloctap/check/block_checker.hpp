@@ -113,7 +113,7 @@ class BlockChecker {
   }
 
   /// Quarantines a block that `release` marked as freed, or returns the block to the guard-page
-  /// pool. Returns true if it did neither; the caller must then free the block.
+  /// pool. Returns true if neither applies, so that the caller must free the block.
   [[nodiscard]] bool retire(const ReleasePlan& plan, std::uint32_t hint) noexcept {
     CheckedBlock& block = blocks_[plan.number];
     if (block.guarded) {
@@ -146,7 +146,8 @@ class BlockChecker {
     return true;
   }
 
-  /// Checks a block before its reallocation. Changes neither the block nor its record.
+  /// Checks a block before its reallocation. Changes neither a live block nor its record, but
+  /// unregisters an unchecked block.
   [[nodiscard]] BlockLookup before_reallocate(const DeallocationEvent& gone, const BlockCall& call,
                                               FoundMisuses& found) noexcept {
     const BlockLookup live = extent(gone.pointer);
@@ -219,8 +220,9 @@ class BlockChecker {
       static_cast<void>(settings().blocks && blocks_.take_unchecked(pointer));
       return {};
     }
-    blocks_.hide(number);
-    return BlockLayout::release_plan(blocks_[number]);
+    const ReleasePlan plan = BlockLayout::release_plan(blocks_[number]);
+    blocks_.forget(number, 0);
+    return plan;
   }
 
   void sweep(const BlockCall& call, FoundMisuses& found) noexcept {
@@ -236,8 +238,9 @@ class BlockChecker {
     return number == BlockPool::kNone ? BlockHistory{} : blocks_[number].story();
   }
 
-  /// Logs an access that hit a guard page. Returns false if no block is near, or if the program
-  /// itself changed the pages (mprotect). May run in a signal handler. Requires `guards(address)`.
+  /// Logs an access that hit a guard page. Logs nothing and returns false if no block is near, or
+  /// if the program itself changed the pages (mprotect). May run in a signal handler. Precondition:
+  /// `guards(fault.address)`.
   [[nodiscard]] bool note_fault(const os::MemoryFault& fault, const BlockCall& call,
                                 FoundMisuses& found) noexcept {
     const auto* const address = reinterpret_cast<const void*>(fault.address);

@@ -18,11 +18,11 @@
 
 namespace alloctap {
 
-/// Finds changed red zones and fills, mismatched frees and invalid accesses. Logs these, and the
-/// double frees and unknown pointers that `BlockChecker` finds, each with `call`, the program's
-/// call that revealed the fault. A `call` without a stack means a `BlockSweep`. Logging functions
-/// return the result of `MisuseLog::add`. Thread-safe; runs inside malloc. Constant-initialized,
-/// never destroyed.
+/// Finds and logs changed red zones and fills, mismatched frees and invalid accesses. Also logs the
+/// double frees and unknown pointers that `BlockChecker` finds. `call` is the program's call that
+/// revealed the fault; without a stack, it means a `BlockSweep`. Logging functions return the
+/// result of `MisuseLog::add`. Thread-safe; runs inside malloc. Constant-initialized, never
+/// destroyed.
 class BlockFaults {
  public:
   [[nodiscard]] const MisuseLog& log() const noexcept { return log_; }
@@ -37,7 +37,7 @@ class BlockFaults {
   const Misuse* add_refused(const os::MemoryFault& fault, const BlockCall& call,
                             const BlockHistory& story) noexcept;
 
-  /// Logs a size query (`function`) that got an address at which no live block begins.
+  /// Logs a call of the size query `function` with an address at which no live block begins.
   const Misuse* add_question(MisuseKind kind, const void* pointer, std::string_view function,
                              const BlockCall& call, const BlockHistory& story) noexcept;
 
@@ -60,8 +60,8 @@ class BlockFaults {
                    FoundMisuses& found) noexcept;
 
  private:
-  /// Returns whether the access was a write. Returns false if the processor does not report which;
-  /// the access is then reported as a read.
+  /// Returns whether the access was a write. Returns false if the processor does not report this,
+  /// so that the access is reported as a read.
   static bool writes(const os::MemoryFault& fault) noexcept {
     return fault.access == os::FaultAccess::kWrite;
   }
@@ -152,11 +152,11 @@ class AccessCheck {
   AccessCheck(CheckedBlocks& blocks, BlockFaults& faults, std::size_t expand) noexcept
       : blocks_(blocks), faults_(faults), expand_(expand) {}
 
-  /// Returns nullopt if the range lies within one live block or touches no known block. Reports
-  /// accesses to freed blocks only in quarantine. Later the block's memory may be reused.
+  /// Returns nullopt if the range lies within one live block or touches no known block. Finds an
+  /// access to a freed block only in quarantine, because the block's memory may be reused later.
   [[nodiscard]] std::optional<AccessFault> find_fault(const MemoryAccess& access) noexcept {
     if (access.bytes == 0) return std::nullopt;
-    // A negative length is a huge one: the range then ends with the address space.
+    // A negative length converts to a huge one, so clamps the range to the address space.
     const std::uintptr_t end =
         access.address + std::min<std::uintptr_t>(access.bytes, UINTPTR_MAX - access.address);
     const Number number = blocks_.around(reinterpret_cast<const void*>(access.address));

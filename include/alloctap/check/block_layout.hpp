@@ -23,9 +23,9 @@ namespace alloctap {
 /// Pure functions of settings and records; they run inside malloc.
 class BlockLayout {
  public:
-  /// Returns whether size and alignment can be padded without overflow. A request that overflows is
-  /// passed to the allocator unchanged. The allocator refuses the request or returns a smaller
-  /// block, because libstdc++ rounds an overflowing size up to 0.
+  /// Returns whether size and alignment can be padded without overflow. Otherwise, the request must
+  /// reach the allocator unchanged: the allocator refuses the request, or returns a smaller block
+  /// (libstdc++ rounds a huge size up to 0).
   [[nodiscard]] static bool is_possible(const AllocationRequest& wanted) noexcept {
     return wanted.size <= kLargest && wanted.alignment <= kLargest;
   }

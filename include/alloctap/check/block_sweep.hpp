@@ -54,8 +54,8 @@ class HeapEnd {
           QuarantineList& kept, BlockFaults& faults) noexcept
       : settings_(settings), blocks_(blocks), guards_(guards), kept_(kept), faults_(faults) {}
 
-  /// Marks the next block of `gone.heap` as freed. Returns its address; nullptr after the last
-  /// block. The first call, with `cursor` 0, also removes the heap's blocks from quarantine.
+  /// Marks the next block of `gone.heap` as freed. Returns the block's address, or nullptr if
+  /// none is left. The first call, with `cursor` 0, also removes the heap's blocks from quarantine.
   [[nodiscard]] void* end_next(const DeallocationEvent& gone, Number& cursor, const BlockCall& call,
                                FoundMisuses& found) noexcept {
     if (cursor == BlockPool::kNone) end_quarantine(gone.heap, call, found);
@@ -124,12 +124,12 @@ class ChangedPages {
   [[nodiscard]] static bool settle(const CheckSettings& settings, CheckedBlock& block) noexcept;
 
   /// Records a page change of `[address, address + bytes)` in the blocks that overlap the first
-  /// page. Ignores blocks that begin in later pages, because a program does not know which blocks
-  /// follow the one that it changes.
+  /// page. Ignores blocks that begin in later pages, because a program cannot know which blocks
+  /// follow the block whose pages it changes.
   void note(const void* address, std::size_t bytes, PageChange change) noexcept;
 
   /// Returns whether the program changed pages of the guard-page block nearest to `address`. If so,
-  /// a fault at `address` is no invalid access but the program's intent.
+  /// a fault at `address` is intended by the program, not an invalid access.
   [[nodiscard]] bool has_changed(const void* address) noexcept {
     const BlockPool::Number number = guards_.nearest(address, blocks_.pool());
     return number != BlockPool::kNone && !is_plain(blocks_[number]);

@@ -13,9 +13,9 @@ namespace alloctap {
 
 /// The abilities that a check requires of the hook.
 struct CheckNeeds {
-  /// Every free of a block reaches the hook before the allocator. Otherwise a missed free leaves a
-  /// stale record, which is mistaken for the record of the next block at the address. If blocks
-  /// have left red zones, the allocator could not even free the program's pointer.
+  /// Every free of a block reaches the hook before the allocator. If a free bypassed the hook, the
+  /// stale record would be mistaken for that of the next block at the address. If the block had a
+  /// left red zone, the allocator could not even free the program's pointer.
   bool owns_every_free = false;
   /// The hook can give the program a block of the check's own memory in place of the allocator's.
   bool uses_guard_pages = false;
@@ -33,13 +33,13 @@ struct CheckFeatures {
   /// `read_environment()` determines the settings. Runs in the first call of the hook if the hook
   /// supports that, otherwise before the hook is installed. Not thread-safe; may allocate.
   bool read_environment = false;
-  /// `status()` returns what is wrong with the settings; a session then does not start.
+  /// `status()` returns the errors in the settings. If there are any, no session starts.
   bool status = false;
 };
 
 /// A policy for `Config::Checks`. `kChecks` is false if the policy checks nothing. `needs` states
 /// what the hook must support. `settings()` must not change after the first call of the hook.
-/// `features` declares what the policy has of `CheckFeatures`.
+/// `features` declares which members of `CheckFeatures` the policy has.
 template <class P>
 concept CheckPolicy = requires {
   { P::kChecks } -> std::convertible_to<bool>;
@@ -47,7 +47,7 @@ concept CheckPolicy = requires {
   { P::settings() } noexcept -> std::convertible_to<CheckSettings>;
 };
 
-/// Compares the features of the policy `P` with its members when instantiated.
+/// When instantiated, rejects a policy `P` whose declared features differ from its members.
 template <class P>
 struct CheckedChecks {
   static constexpr auto kHas = features_of<CheckFeatures, P>();

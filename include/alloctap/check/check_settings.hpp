@@ -26,8 +26,8 @@ struct CheckSettings {
   }
 
   /// Whether each block has a record, which is kept for some time after the free. Finds double
-  /// frees and frees of addresses inside blocks. All settings below except `expand` and
-  /// `fill_on_allocate` require it.
+  /// frees and frees of addresses inside blocks. Required by the settings from `kinds` to
+  /// `remembered_frees`, except `expand` and `fill_on_allocate`.
   bool blocks = false;
   /// Whether the deallocation call must match the allocation call.
   bool kinds = false;
@@ -111,8 +111,8 @@ struct CheckOption {
   std::uint64_t preset = 0;
   std::uint64_t least = 0;
   std::uint64_t most = 0;
-  /// Applies the option to `settings`. nullptr if every tracker has the feature anyway. A `kKinds`
-  /// option sets `CheckSettings::abort_on` instead of calling `apply`.
+  /// Applies the option to `settings`. nullptr if every tracker has the feature anyway, and for a
+  /// `kKinds` option, whose value becomes `CheckSettings::abort_on`.
   void (*apply)(CheckSettings& settings, std::uint64_t number) = nullptr;
 };
 

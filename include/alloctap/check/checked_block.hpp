@@ -30,8 +30,8 @@ class FilledParts {
   void fill(std::byte* begin, std::size_t bytes, std::uint8_t byte) noexcept;
 
   /// Calls `visit(std::byte* begin, std::size_t bytes, std::uint8_t byte)` for each resident range.
-  /// `byte` is the expected value of its bytes: the fill value, or 0 in pages that became resident
-  /// after `fill`. Pass the `begin` that was passed to `fill`.
+  /// `byte` is the expected value of the bytes: the fill value, or 0 in pages that became resident
+  /// after `fill`. Precondition: `begin` is the address that was passed to `fill`.
   template <class Visit>
   void for_each(std::byte* begin, Visit&& visit) const {
     if (bits_ == nullptr) return visit(begin, bytes_, byte_);
@@ -61,7 +61,7 @@ class FilledParts {
     return (pages_ + kBits - 1) / kBits * sizeof(Word);
   }
 
-  /// Returns the length of the run of filled or of unfilled bytes at `part`, at most `most`.
+  /// Returns the bytes from `part` on, at most `most`, whose pages are all filled or all unfilled.
   [[nodiscard]] std::size_t run_at(const std::byte* begin, const std::byte* part,
                                    std::size_t most) const noexcept;
 
@@ -139,7 +139,7 @@ struct CheckedBlock {
     return state.load(std::memory_order_acquire) == State::kUnused;
   }
 
-  /// Returns the program's pointer. Atomic: other threads may read it while the record is reused.
+  /// Returns the program's pointer. Atomic, because threads may read a record that is being reused.
   [[nodiscard]] std::byte* begin() const noexcept { return begin_.load(std::memory_order_relaxed); }
   void set_begin(std::byte* begin) noexcept { begin_.store(begin, std::memory_order_relaxed); }
 
@@ -253,7 +253,8 @@ class BlockPool {
   }
 
   FutexLock lock_;
-  /// Records created, without the first batch. Starts at 0, so that a static pool lies in .bss.
+  /// Number of created records, excluding those below `kFirst`: 0 at first, so that a static pool
+  /// lies in .bss.
   std::atomic<Number> made_{0};
   std::array<Shard, kShards> shards_{};
   ZeroedArray<std::atomic<CheckedBlock*>, kChunks> chunks_;

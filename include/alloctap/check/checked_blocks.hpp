@@ -34,8 +34,9 @@ class CheckedBlocks {
   }
 
   /// Inserts the block and marks it live. Precondition: the block's record is complete and `covers`
-  /// is true for the block's address. Returns false if out of memory. Sets `replaced` to the block
-  /// that was indexed at this address because its free was missed, or to `kNone`.
+  /// is true for the block's address. Returns false if out of memory. If the index still has a
+  /// block at this address, whose free was missed, sets `replaced` to that block, otherwise to
+  /// `kNone`.
   [[nodiscard]] bool insert(Number number, Number& replaced) noexcept {
     CheckedBlock& block = pool_[number];
     Word* const word = memory_.make(block.begin());
@@ -112,7 +113,7 @@ class CheckedBlocks {
     return kNone;
   }
 
-  /// Calls `visit(CheckedBlock&)` for each live block that overlaps the page.
+  /// Calls `visit(CheckedBlock&)` for each live block that overlaps `[page, page + bytes)`.
   template <class Visit>
   void for_each_live_at(std::uintptr_t page, std::size_t bytes, Visit&& visit) {
     Number number = around(reinterpret_cast<const void*>(page));
@@ -125,8 +126,8 @@ class CheckedBlocks {
     }
   }
 
-  /// Changes a block from live to freed. Returns false if no live block begins at `begin`, because
-  /// another call freed the block. The record may then belong to another block.
+  /// Marks block `number` as freed. Returns false if its record describes no live block at `begin`:
+  /// another call freed the block, and the record may already describe another block.
   [[nodiscard]] bool end_life(Number number, const void* begin) noexcept {
     CheckedBlock& block = pool_[number];
     // Reads the address after the state. A live block's record does not change its address, so the
@@ -170,9 +171,6 @@ class CheckedBlocks {
     return word->compare_exchange_strong(content, kNone, std::memory_order_acq_rel);
   }
 
-  /// Removes the block from the index.
-  void hide(Number number) noexcept { clear(pool_[number].begin(), number); }
-
   /// Removes a freed block from the index and returns its record to the pool.
   void forget(Number number, std::uint32_t hint) noexcept {
     const CheckedBlock& block = pool_[number];
@@ -194,7 +192,7 @@ class CheckedBlocks {
   static constexpr Number kUnchecked = ~Number{0};
   static_assert(BlockPool::kEnd < kNumber);
   static constexpr std::uintptr_t kLeastAlignment = 8;
-  /// Maximum distance from a block at which an address counts as part of its left red zone.
+  /// Bytes before a block in which an address is attributed to the block's left red zone.
   static constexpr std::uintptr_t kFarthestFront = 64;
 
   /// Returns whether a shadow word near `address` was ever written.
@@ -215,8 +213,8 @@ class CheckedBlocks {
     return content == kUnchecked ? kNone : content & kNumber;
   }
 
-  /// Returns whether the block is live and contains `address`. If it contains `address` but is
-  /// freed, sets `freed` to `number` and returns false.
+  /// Returns whether the block is live and contains `address`. If the block contains `address` but
+  /// is freed, returns false, and sets `freed` to `number` unless `freed` is already set.
   bool holds(Number number, std::uintptr_t address, Number& freed) noexcept {
     const CheckedBlock& block = pool_[number];
     const auto begin = reinterpret_cast<std::uintptr_t>(block.begin());

@@ -9,7 +9,7 @@
 namespace alloctap {
 
 /// Enables all of `Choices`. Every choice except `Expand` and `FillOnAllocate` also finds double
-/// frees and frees of addresses inside blocks.
+/// frees and frees of addresses inside blocks; `GuardPages` only for blocks beside guard pages.
 ///
 ///     using Checks = alloctap::Checks<alloctap::KindMismatch, alloctap::RearGuard<>>;
 template <Check... Choices>
@@ -149,8 +149,8 @@ using Level10 = Checks<KindMismatch, PointerVerification, FrontGuard<32>, RearGu
 /// GWP-ASan if `kOneIn` is large. One in `kOneIn` blocks ends at an inaccessible page, or as near
 /// as the block's alignment permits. `kEdge` can make the block begin behind an inaccessible page
 /// instead. After the free, the block's pages stay inaccessible for some time. An invalid access
-/// faults at once and is reported with the stacks of access, allocation and free. Then the previous
-/// fault handler runs, or the fault ends the process.
+/// faults at once and is reported with the stacks of access, allocation and free. After the report,
+/// the previous fault handler runs, or the fault ends the process.
 ///
 /// Each block beside a guard page costs at least one page and two system calls. Use a `kOneIn` of 1
 /// for tests, 1000 in production. If `kOneIn` is above 1, `GuardBudget` skips blocks while the
@@ -159,7 +159,7 @@ using Level10 = Checks<KindMismatch, PointerVerification, FrontGuard<32>, RearGu
 /// such a kernel, the pool uses at most half of vm.max_map_count mappings. Blocks for which the
 /// pool has no room go to the allocator and are counted in reports.
 ///
-/// An access that skips the guard pages may hit another block undetected. If the kernel makes the
+/// An access far beyond the guard pages may hit another block undetected. If the kernel makes the
 /// invalid access, as in read(2), the system call fails with EFAULT and no fault is reported. On
 /// Linux, a fault handler installed later replaces alloctap's (`os/memory_faults.hpp`).
 template <std::uint32_t kOneIn = 1, PageEdge kEdge = PageEdge::kRight>

@@ -29,8 +29,9 @@ class CloseName {
     found_ = candidate;
   }
 
-  /// Returns the first of the closest candidates; empty if no candidate is close. Close candidates
-  /// differ by one edit per three letters, or one edit, or begin with the misspelt name.
+  /// Returns the first of the closest candidates; empty if no candidate is close. A candidate is
+  /// close if it begins with the misspelt name, or differs by at most one edit per three letters of
+  /// that name (for shorter names, by one edit).
   [[nodiscard]] std::string_view found() const noexcept { return found_; }
 
  private:

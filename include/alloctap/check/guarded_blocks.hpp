@@ -50,6 +50,8 @@ class GuardedPool {
   struct Run {
     /// Address of the first page, or nullptr if the pool is full.
     std::byte* begin = nullptr;
+    /// Number of all pages, among them guard pages and pages that the caller did not request.
+    std::size_t pages = 0;
     /// Number of the block that last used the pages; `kNone` if they were never used.
     Number before = kNone;
     /// Whether `open_page` left pages of the run accessible.
@@ -88,6 +90,10 @@ class GuardedPool {
   [[nodiscard]] bool close(std::byte* address, std::size_t bytes) noexcept {
     return space_.close(address, bytes);
   }
+
+  /// Makes the pages inaccessible that `open_page` left accessible in a run. Returns false if the
+  /// system refuses; the next user of the run then finds them accessible.
+  [[nodiscard]] bool close_open_pages(const Run& run) noexcept;
 
   /// Makes the page of `address` accessible until the run of the page is reused. Returns false if
   /// the system refuses. May run in a signal handler.
@@ -180,17 +186,17 @@ class GuardedPool {
   std::atomic<bool> is_made_{false};
   std::size_t live_ = 0;
   Limits limits_;
-  /// Maximum number of free runs of one class that wait while unused pages are used first.
+  /// Number of free runs of a class above which `take` reuses them although unused pages remain.
   std::size_t most_waiting_ = 0;
   Fresh small_;
   Fresh large_;
   std::array<Queue, kClasses> free_{};
 };
 
-/// Limits how many sampled blocks get guard pages to the rate of a program with 500,000 allocations
-/// per second. Programs that allocate faster get no more guard pages, so that the cost of guard
-/// pages is bounded. Unused budget accumulates for 250 ms, or for 64 blocks if that takes longer. A
-/// process starts with a full budget, so that short programs are sampled too.
+/// Bounds the cost of guard pages: a program that makes more than 500,000 allocations per second
+/// gets no more guard pages than at that rate. Unused budget accumulates for 250 ms, or for 64
+/// blocks if that takes longer. A process starts with a full budget, so that short programs are
+/// sampled too.
 ///
 /// Implements the generic cell rate algorithm (ITU-T I.371, Annex A), which stores the earliest
 /// time of the next block at an even rate. Lock-free; runs inside malloc. Constant-initialized.
@@ -254,8 +260,9 @@ class GuardSampler {
     return true;
   }
 
-  /// Returns whether the calling thread's next block is sampled, at a rate of one in `one_in` (0:
-  /// never). If `asks_each` (other checks apply to every block), `passes_over` returns false.
+  /// Returns whether the calling thread's next block is sampled, at a rate of one in `one_in`; 0
+  /// means never. Pass true as `asks_each` if other checks apply to every block, so that
+  /// `passes_over` always returns false.
   static bool is_due(std::uint32_t one_in, bool asks_each) noexcept {
     if (one_in <= 1) return one_in == 1;
     std::int32_t& left = this_thread_slot().until_guarded;
@@ -322,7 +329,7 @@ class GuardedBlocks {
   /// Makes a freed block inaccessible and queues its pages for reuse.
   void retire(const CheckedBlock& block) noexcept;
 
-  /// Returns the live or freed block beginning at `address`, or `kNone`. Requires
+  /// Returns the live or freed block that begins at `address`, or `kNone`. Precondition:
   /// `contains(address)`.
   [[nodiscard]] Number at(const void* address, BlockPool& records) noexcept;
 
@@ -337,7 +344,8 @@ class GuardedBlocks {
   static constexpr Number kNone = BlockPool::kNone;
   /// The minimum alignment of all blocks, as in malloc.
   static constexpr std::size_t kGranule = 16;
-  /// Maximum bytes beside a block that are used as a red zone, which the free verifies.
+  /// Maximum size of a red zone beside a block, except alignment padding behind the block. The free
+  /// verifies red zones.
   static constexpr std::size_t kFront = 32;
   static constexpr std::size_t kLargest = std::size_t{1} << 40;
   static constexpr std::size_t kMegabyte = std::size_t{1} << 20;
@@ -378,10 +386,6 @@ class GuardedBlocks {
   static std::size_t open_bytes(const CheckedBlock& block) noexcept {
     const std::size_t page = os::page_size();
     return (block.size + page - 1) / page * page;
-  }
-
-  bool close_all(std::byte* begin, std::size_t pages) noexcept {
-    return pool_.close(begin, (pages + GuardedPool::kGuards) * os::page_size());
   }
 
   /// Returns the bytes between `address` and the block, or 0 if the block contains `address`.

@@ -17,8 +17,8 @@
 
 namespace alloctap {
 
-/// A fault and its count. Faults are equal if kind and stacks (detection, allocation, free) are
-/// equal.
+/// A fault and its count. Two faults are equal if their kinds and their stacks of detection,
+/// allocation and free are equal.
 struct CountedMisuse {
   Misuse first;
   std::uint64_t times = 0;
@@ -77,8 +77,8 @@ class MisuseLog {
   std::uint64_t left_out_ = 0;
 };
 
-/// The new faults that one call found: up to `kMaxKept`, which the `MisuseLog` owns. Drops the
-/// rest, which only sweeps find.
+/// A list of at most `kMaxKept` new faults that one call found; the `MisuseLog` owns the faults.
+/// Only a sweep can find more; the list omits these.
 class FoundMisuses {
  public:
   static constexpr std::size_t kMaxKept = 8;
@@ -141,7 +141,7 @@ class FoundMisuses {
   return std::nullopt;
 }
 
-/// `name_of` returns the name of a call in reports.
+/// These overloads of `name_of` return the name of a call in reports.
 [[nodiscard]] constexpr std::string_view name_of(AllocationKind kind) noexcept {
   switch (kind) {
     case AllocationKind::kMalloc:

@@ -36,7 +36,7 @@ static_assert(CheckPolicy<SelectableChecks<>>);
 
 /// Parses the text of ALLOCTAP_OPTIONS, such as "guard=64 free_track verify_kinds". Each option is
 /// a name from `kCheckOptions`, with `=NUMBER` if it takes a number. Spaces or commas separate
-/// options; '=' may have spaces around. Control plane.
+/// options; spaces around '=' are allowed. Control plane.
 class CheckOptionParser {
  public:
   explicit CheckOptionParser(std::string_view text) noexcept : left_(text) {}

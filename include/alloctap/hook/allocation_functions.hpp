@@ -1,6 +1,6 @@
 /// Table of the allocation functions of C, POSIX and C++.
 ///
-/// Every backend generates its handlers from this table (`CallWrapper`).
+/// Backends on ELF systems generate their handlers from this table (`CallWrapper`).
 #pragma once
 
 #include <cstddef>
@@ -298,7 +298,8 @@ struct Munmap {
   static constexpr CallRole role = CallRole::kUnmap;
   using Signature = int(void*, std::size_t);
 };
-/// Always passing the fifth argument is harmless, because mremap reads it only with MREMAP_FIXED.
+/// Handlers always pass a fifth argument, even if the caller gave four. This is harmless: mremap
+/// reads the fifth only with MREMAP_FIXED or MREMAP_DONTUNMAP.
 struct Mremap {
   static constexpr const char* name = "mremap";
   static constexpr CallRole role = CallRole::kRemap;

@@ -15,8 +15,8 @@ namespace alloctap {
 
 /// Minimum distance in bytes between the starts of two live blocks of `Originals`: 32 or 16. Blocks
 /// are 16-aligned, so a block with more than 16 usable bytes occupies at least 32. The result is 32
-/// if even the smallest block has more (glibc: 24), and all functions are the C library's or
-/// operators that call it. `find` allocates and frees a block.
+/// if malloc(0) gives more than 16 usable bytes (24 in glibc), and every original is a C library
+/// function or an operator that calls one. `find` allocates and frees a block.
 template <class Originals>
 class BlockSpacing {
  public:
@@ -40,7 +40,7 @@ class BlockSpacing {
   }
 
   static bool all_of_c_library() noexcept {
-    // Directs the text that dlerror allocates after a failed look-up to the internal arena.
+    // If a look-up fails, dlerror allocates its text; this guard makes it use the internal arena.
     const UseInternalArena own;
     // Locates the C++ library by a function that, unlike operators, allocators do not replace.
     const Libraries libraries{.c = module_of(os::next_symbol("mmap")),
@@ -61,8 +61,9 @@ class BlockSpacing {
             ...);
   }
 
-  /// Returns true if `function` is the C library's, or an operator that is `fallback` or the C++
-  /// library's. `fallback` is nullptr unless `function` is an operator.
+  /// Returns true if the C library defines `function`. For an operator, also returns true if
+  /// `function` is `fallback` or the C++ library defines it. For other functions, `fallback` is
+  /// nullptr.
   ALLOCTAP_NOINLINE static bool is_of(const Libraries& libraries, const void* function,
                                       const void* fallback) noexcept {
     const std::uintptr_t module = module_of(function);

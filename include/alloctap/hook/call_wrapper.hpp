@@ -1,4 +1,5 @@
-/// Handlers between a hooked call and the allocator, for all backends. Run inside malloc.
+/// Handlers between a hooked call and the allocator, for backends on ELF systems. Run inside
+/// malloc.
 #pragma once
 
 #include <algorithm>
@@ -20,16 +21,16 @@
 
 namespace alloctap {
 
-/// Handlers that one backend uses for one sink, one per `CallRole`. Each handler is inlined into
+/// Handlers of one backend for one sink: one handler per `CallRole`. Each handler is inlined into
 /// its entry point, which passes a `CallOrigin`. A handler's steps, in order:
 ///
-///   1. If `Originals::kHandsOutStandIns`: operators that the program replaces pass through, and
+///   1. With `Originals::kHandsOutStandIns`, operators that the program replaces pass through, and
 ///      blocks of the bootstrap arena never reach the host's allocator.
 ///   2. A `RefusingSink` may make an allocation fail; a failed allocation is not recorded.
 ///   3. Only a thread's outermost call is recorded; calls nested inside it pass through.
 ///   4. A `CheckingSink` lays out and checks blocks (`CheckedCall`).
 ///   5. Allocations are recorded after the real call. Frees, and the old block of a reallocation,
-///      are recorded before it, because afterwards another thread may own the address.
+///      are recorded before the real call, because afterwards another thread may own the address.
 ///
 /// `Originals::get<Function>()` returns the real function, never null. `Originals::recording()`
 /// returns true while a tracker records.
@@ -162,7 +163,8 @@ struct CallWrapper {
     return block;
   }
 
-  /// Reallocates, unless a `RefusingSink` makes the call fail. Size 0 frees, so it is not refused.
+  /// Reallocates, unless a `RefusingSink` makes the call fail. A call that frees `old`, because its
+  /// size is 0, is never refused.
   template <class Function, class... Arguments>
   ALLOCTAP_ALWAYS_INLINE static void* reallocate_or_refuse(const CallOrigin& origin, void* old,
                                                            Arguments... arguments) {
@@ -318,8 +320,8 @@ struct CallWrapper {
     return !CheckingSink<Sink> && ReentrancyGuard::inside();
   }
 
-  /// True if a call of `Function` is outermost whenever `passes_through` returned false. Only the
-  /// handlers of hot functions test `passes_through`.
+  /// True if every call of `Function` that does not pass through is outermost. This requires that
+  /// the handler tests `passes_through`, as only handlers of hot functions do.
   template <class Function>
   static constexpr bool kIsOutermost = kIsHot<Function> && !CheckingSink<Sink>;
 
@@ -349,8 +351,8 @@ struct CallWrapper {
   }
 
   /// Notifies checks that a call replaces pages, so that checks no longer access blocks in the
-  /// pages. munmap and mremap notify before the call, even if the call then fails, because
-  /// afterwards another thread may own the addresses.
+  /// pages. The handlers of munmap and mremap call this before the real call, although the real
+  /// call may fail, because afterwards another thread may own the addresses.
   static void replace_pages([[maybe_unused]] const auto& guard, [[maybe_unused]] void* address,
                             [[maybe_unused]] std::size_t length) noexcept {
     if constexpr (CheckingSink<Sink>) {

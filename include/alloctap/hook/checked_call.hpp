@@ -21,7 +21,8 @@ namespace alloctap {
 
 /// Handlers of `CallWrapper` for a `CheckingSink`. The sink chooses the size of each block, the
 /// offset of the program's bytes in the block, and which frees reach the allocator. Blocks are
-/// checked from the first call of the process, even while no tracker records (`wanted` is false).
+/// checked from the first call of the process, even while no tracker records. `wanted` is true
+/// while a tracker records.
 ///
 /// A reallocation is an allocation, a copy and a free. Size 0 frees the block and returns null, as
 /// in glibc, whatever the host's allocator does.
@@ -228,13 +229,15 @@ struct CheckedCall {
     return raw;
   }
 
-  /// Reallocates a block unknown to the sink. Null for size 0 means that the block was freed.
+  /// Reallocates a block unknown to the sink. If `size` is 0, a null result means that the block
+  /// was freed.
   template <class Function, class... Arguments>
   static void* reallocate_unknown(bool wanted, const DeallocationEvent& gone, std::size_t size,
                                   void* old, Arguments... arguments) {
     const DetachedBlock detached = wanted ? Sink::begin_reallocate(gone) : DetachedBlock{};
     void* const block = Originals::template get<Function>()(old, arguments...);
-    Unchecked::note(block);
+    // A reallocation that failed leaves the old block, whose mark `before_reallocate` removed.
+    Unchecked::note(block == nullptr && size != 0 ? old : block);
     if (!wanted) return block;
     if (block == nullptr && size != 0) {
       Sink::cancel_reallocate(detached);

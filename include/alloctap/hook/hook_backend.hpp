@@ -32,8 +32,8 @@ struct HookCapabilities {
   /// Every free of a tracked block reaches the backend before the allocator sees it.
   bool owns_every_free = false;
   /// A `CheckingSink` sees every block and every free of a checked block, even while no tracker
-  /// runs. It sees them from the first call of the process, or from `install`. Freeing a block that
-  /// existed earlier is not reported as an error.
+  /// runs. Checking begins at the first call of the process, or at `install`. A free of an older
+  /// block is not reported as an error.
   bool checks_blocks = false;
   /// Checked blocks may lie outside the allocator's memory, in memory that the sink maps beside a
   /// guard page (`BlockPlan::place`).
@@ -53,8 +53,8 @@ struct HookCapabilities {
 
 /// The optional members of a backend.
 struct HookFeatures {
-  /// `active_capabilities()`: `install` finds out abilities beyond `capabilities`. Never returns
-  /// fewer.
+  /// `active_capabilities()` returns the abilities that `install` found: those of `capabilities`
+  /// and perhaps more.
   bool active_capabilities = false;
   /// `active_name()` returns the name for reports, with static storage duration.
   bool active_name = false;
@@ -64,8 +64,8 @@ struct HookFeatures {
 
 /// A stateless type. `install<Sink>()` routes calls to `Sink`'s functions, or returns the reason
 /// why it cannot. After `uninstall()`, calls are no longer reported to `Sink`. Both functions run
-/// in the control plane, one at a time. Reports print `name`. `features` declares what the backend
-/// has of `HookFeatures`.
+/// in the control plane, one at a time. Reports print `name`. `features` declares which members of
+/// `HookFeatures` the backend has.
 template <class H>
 concept HookBackend = requires {
   { H::name } -> std::convertible_to<std::string_view>;
@@ -87,7 +87,8 @@ struct HookBackendArchetype {
 
 static_assert(HookBackend<HookBackendArchetype>);
 
-/// Compares the features of the backend `H` with its members when instantiated.
+/// When instantiated, asserts that `H::features` declares exactly the optional members that `H`
+/// has.
 template <class H>
 struct CheckedHook {
   static constexpr auto kHas = features_of<HookFeatures, H>();

@@ -8,8 +8,8 @@
 /// - `request`: reads size and alignment in bytes from the arguments
 /// - `with_bytes`: optional; the arguments for another size, for functions that allocate
 /// - `has_content`: true if the caller may rely on the block's initial bytes
-/// - `throws`: true if it throws std::bad_alloc when out of memory
-/// - `is_hot`: true if calls are so frequent that its handler is inlined; others share code
+/// - `throws`: true if the function throws std::bad_alloc when out of memory
+/// - `is_hot`: true if calls are so frequent that the handler is inlined; other handlers share code
 /// - `ignores_null`: true if freeing null has no effect; the hook then skips the real call
 #pragma once
 

@@ -102,7 +102,8 @@ struct InlineHook {
     patches_.get().clear();
   }
 
-  /// Returns `capabilities`, with the functions that the last start could not patch as blind spots.
+  /// Returns `capabilities`, with additional blind spots: functions that the last start could not
+  /// patch.
   [[nodiscard]] static HookCapabilities active_capabilities() noexcept {
     HookCapabilities active = capabilities;
     active.blind_spots = left_out_.text(capabilities.blind_spots);
@@ -117,8 +118,9 @@ struct InlineHook {
 
   /// Call before the first start from a preloaded library that starts the tracker in its
   /// constructor and interposes dlclose. dlclose is then not patched, because the sink would be
-  /// notified twice. No module is pinned, because dlopen would run all other constructors early.
-  /// Modules that are loaded before the constructor runs are never unloaded anyway.
+  /// notified twice. No module is pinned, because pinning calls dlopen, which would run all other
+  /// constructors early. Modules that are loaded before the constructor runs are never unloaded
+  /// anyway.
   static void serves_preloaded_library() noexcept { preloaded_ = true; }
 
  private:
@@ -199,8 +201,8 @@ struct InlineHook {
         [](const Status&) { return false; });
   }
 
-  /// Adds `Function` to the unpatched functions. Returns false if the tracker needs `Function`, or
-  /// if the error is not specific to `Function`.
+  /// Adds `Function` to the list of unpatched functions. Adds nothing and returns false if the
+  /// tracker needs `Function`, or if the error is not specific to `Function`.
   template <class Function>
   static bool leave_out(const Status& status, Preparation& preparation) noexcept {
     constexpr bool kIsNeeded =

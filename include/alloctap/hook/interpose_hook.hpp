@@ -24,9 +24,9 @@ namespace alloctap {
 
 /// Interposed mprotect, pkey_mprotect and madvise. Notifies a `CheckingSink` of the pages that the
 /// program protects or discards, because checked blocks may lie in the pages. Calls nested in
-/// another allocator call are not reported. `install` looks up the originals, because programs may
-/// call these functions in signal handlers. Before `install`, calls go directly to the system. May
-/// run inside malloc.
+/// another allocator call are not reported. The originals are looked up in `install`, not at the
+/// first call, because that call may come from a signal handler. Before `install`, calls go
+/// directly to the system. May run inside malloc.
 template <EventSink Sink>
 class InterposedPages {
  public:
@@ -139,7 +139,7 @@ struct InterposeHook {
 
  private:
   /// Returns true if a malloc call through the address that other modules use reaches this hook. A
-  /// direct call proves nothing, because the linker may bind it inside this library.
+  /// direct call would prove nothing, because the linker may bind it to the malloc of this library.
   template <class Originals>
   static bool calls_arrive() noexcept {
     auto* const allocate = reinterpret_cast<void* (*)(std::size_t)>(os::default_symbol("malloc"));

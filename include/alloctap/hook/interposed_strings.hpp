@@ -1,6 +1,6 @@
 /// Interposed string, memory and printf functions, for `StringChecks`. May run inside malloc.
 ///
-/// Entry points only: `string_functions.hpp` describes what each function may read and write.
+/// Has only the entry points; `string_functions.hpp` describes what each function reads and writes.
 #pragma once
 
 #include <cstdarg>
@@ -22,8 +22,8 @@ using InterposedStringCall = StringCall<Sink, StringOriginals<Sink>>;
 
 // clang-format off
 /// Defines the entry point of the C function NAME. PARAMETERS are its parameters, whose names
-/// follow as the last arguments. The C++ name is not NAME, because C headers declare some functions
-/// twice. The entry is not noexcept, because pthread_cancel unwinds threads that print.
+/// follow as the last arguments. The C++ name is not NAME, because headers overload some functions
+/// in C++ (strchr). The entry is not noexcept, because pthread_cancel unwinds threads that print.
 #define ALLOCTAP_DEFINE_STRING_ENTRY(Tracker, NAME, PARAMETERS, ...) \
   ::alloctap::StringResult<#NAME> alloctap_string_##NAME PARAMETERS ALLOCTAP_ASM(#NAME); \
   ALLOCTAP_EXPORT ALLOCTAP_NOINLINE ::alloctap::StringResult<#NAME> alloctap_string_##NAME PARAMETERS { \

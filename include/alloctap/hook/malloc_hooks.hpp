@@ -35,7 +35,7 @@ class MallocHooksOf {
       .blind_spots = "what the allocator's hooks do not tell, which is not known before the start",
   };
 
-  /// Returns FailedPrecondition with each provider's reason and remedy if no provider works.
+  /// If no provider works, returns FailedPrecondition with each provider's reason and remedy.
   template <EventSink Sink>
   static Status install() {
     std::string reasons;
@@ -79,8 +79,9 @@ class MallocHooksOf {
   /// `on_modules_unloaded`. Reports then do not list dlclose as unseen.
   static void reports_modules() noexcept { reports_modules_ = true; }
 
-  /// Call before and after dlclose, which allocators do not report. They keep the names of the
-  /// module's frames, and drop cached data about its code. No effect unless a tracker runs.
+  /// Call `on_modules_unloading` before dlclose and `on_modules_unloaded` after it, because
+  /// allocators do not report dlclose. These calls preserve the names of the module's frames, and
+  /// drop cached data about the module's code. No effect unless a tracker runs.
   static void on_modules_unloading() noexcept { HookFeed::on_modules_unloading(); }
   static void on_modules_unloaded() noexcept { HookFeed::on_modules_unloaded(); }
 

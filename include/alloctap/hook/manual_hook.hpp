@@ -93,7 +93,8 @@ struct ManualHook {
         MappingEvent{.address = address, .length = length, .origin = ALLOCTAP_CALL_ORIGIN()});
   }
 
-  /// Call before dlclose, unless a backend hooks dlclose. Keeps the names of the module's frames.
+  /// Call before dlclose, unless a backend hooks dlclose. Preserves the names of the module's
+  /// frames.
   static void on_modules_unloading() noexcept {
     const Feed* feed = feed_.load(std::memory_order_acquire);
     if (feed != nullptr) feed->modules_unloading();

@@ -24,9 +24,9 @@ struct ModulePattern {
 };
 
 /// Set of the modules that a pattern or the predicate chooses, minus modules that a pattern
-/// excludes. Without choosing pattern and predicate, the set holds all modules, or none if
-/// `selects_by_default` is false. Constant-initialized; only `clear` frees its memory, so it stays
-/// usable until process exit. Control plane; not thread-safe.
+/// excludes. If there is neither a choosing pattern nor a predicate, all modules are chosen, or
+/// none if `selects_by_default` is false. Constant-initialized; only `clear` frees its memory, so
+/// it stays usable until process exit. Control plane; not thread-safe.
 class ModuleSelection {
  public:
   using Predicate = bool (*)(std::string_view path);
@@ -38,8 +38,8 @@ class ModuleSelection {
   ModuleSelection& operator=(const ModuleSelection&) = delete;
 
   /// Chooses modules if the POSIX extended regular expression `pattern` matches a part of the path
-  /// or of the loader's name. Returns InvalidArgument if `pattern` is malformed; `status` then
-  /// keeps returning this error.
+  /// or of the name in the loader's list. Returns InvalidArgument if `pattern` is malformed;
+  /// `status` then keeps returning this error.
   Status modules_matching(const std::string& pattern) { return add(pattern, false); }
 
   /// Excludes modules that match, even if a pattern or the predicate chooses them.
@@ -60,8 +60,8 @@ class ModuleSelection {
   /// Returns the first error of `modules_matching` and `modules_not_matching`.
   [[nodiscard]] Status status() const { return rules_ == nullptr ? Status() : rules_->status; }
 
-  /// Returns true if the set holds the module with the file `path`. `name` is the name that the
-  /// loader was asked for, perhaps a symbolic link.
+  /// Returns true if the set holds the module with the file `path`. `name` is the module's name in
+  /// the loader's list, perhaps a symbolic link.
   [[nodiscard]] bool selects(const std::string& path, const std::string& name) const;
 
   [[nodiscard]] static bool matches(const ModulePattern& pattern, const std::string& path,

@@ -23,8 +23,8 @@ namespace alloctap {
 /// from other modules cost nothing and are not seen.
 ///
 /// Each function list is a group with its own module patterns. By default, heap functions are
-/// hooked in all modules and mapping functions in no module. An engine's functions are hooked in
-/// all modules that import them:
+/// hooked in all modules and mapping functions in no module. This example also hooks an engine's
+/// own functions, by default in all modules that import them:
 ///
 /// - `struct EngineAllocate : functions::Allocates<AllocationKind::kMalloc>` with `name`,
 ///   `Signature` and `request` (`hooked_function.hpp`), and `EngineFree` accordingly;
@@ -145,7 +145,8 @@ class PltHookWith {
  private:
   static_assert(sizeof...(EngineLists) + 2 < kLoaderGroup, "too many groups of functions");
 
-  /// Expects the start address of a module in `module`. Requires the control lock.
+  /// Returns true if the module that starts at `module` has a hooked slot. Requires the control
+  /// lock.
   static bool has_hooked_slots(std::uintptr_t module) noexcept {
     const auto& slots = plt_state().hooked;
     return std::any_of(slots.begin(), slots.end(), [=](const HookedSlot& slot) {

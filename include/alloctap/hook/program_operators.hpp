@@ -75,8 +75,9 @@ class ProgramOperators {
     std::uintptr_t allocator = module_behind_own("malloc");
     std::uintptr_t cxx_library = module_behind_own("__cxa_allocate_exception");
 
-    /// Returns the start of the module that defines `name`. Returns 0 if the definer is this
-    /// module, the module that defines malloc, or the C++ library outside the executable.
+    /// Returns the start of the module that defines `name`. Returns 0 if that module is this
+    /// module, the module that defines malloc, or a C++ library that is not linked into the
+    /// executable.
     [[nodiscard]] std::uintptr_t find_programs(const char* name) const noexcept;
 
    private:

@@ -32,8 +32,8 @@ namespace alloctap {
 /// `install` is all or nothing: if a function cannot be patched, it undoes the other patches and
 /// returns the reason. It skips functions that this Windows lacks. Recording begins after all
 /// functions are patched. While `install` has stopped a thread, it takes no lock that the thread
-/// may hold. If linked into the executable and without checks, it does not wait for the loader
-/// lock.
+/// may hold. If the tracker is linked into the executable and has no checks, `install` does not
+/// wait for the loader lock.
 ///
 /// With checks, `_aligned_malloc` is also hooked in the C libraries (`aligned_functions.hpp`),
 /// because the heap sees only a larger block around the aligned block. LocalAlloc and GlobalAlloc

@@ -14,9 +14,10 @@ namespace alloctap {
 /// Backend for processes that forbid changing code. All allocation APIs end in a library's call of
 /// ntdll.dll (`functions.hpp`), through a slot of the library's import address table. This backend
 /// stores handlers in the ntdll.dll slots of all modules, including the program's and the
-/// tracker's. A module loaded later is hooked before its DllMain runs if the system binds imports
-/// first, otherwise when LoadLibrary returns. GetProcAddress also returns handlers while the hook
-/// is installed. Calls inside ntdll.dll use no slot and are not seen.
+/// tracker's. A module loaded later is hooked before its DllMain runs, if the system binds the
+/// module's imports before its load notification; otherwise when LoadLibrary returns.
+/// GetProcAddress also returns handlers while the hook is installed. Calls inside ntdll.dll use no
+/// slot and are not seen.
 ///
 /// `uninstall` restores slots that still hold a handler. The module with the handlers is never
 /// unloaded, because threads may be in a handler, or may call it at an address from GetProcAddress.

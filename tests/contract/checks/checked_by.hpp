@@ -19,6 +19,9 @@ namespace alloctap::testing {
 struct ToldMisuse {
   Misuse last;
   int times = 0;
+  /// Whether `on_misuse` is to allocate `block` for the program.
+  bool allocates = false;
+  void* block = nullptr;
 };
 
 inline ToldMisuse& told_misuse() noexcept {
@@ -36,6 +39,7 @@ struct CheckedBy : DefaultConfig {
   static void on_misuse(const Misuse& misuse) noexcept {
     // It may allocate.
     std::free(escape(std::malloc(100)));
+    if (told_misuse().allocates) told_misuse().block = std::malloc(100);
     told_misuse().last = misuse;
     ++told_misuse().times;
   }

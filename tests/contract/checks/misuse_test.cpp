@@ -294,6 +294,23 @@ TEST_CASE("the program is told of each fault once, on the thread that made it") 
   CHECK(told_misuse().last.kind == MisuseKind::kWriteBehind);
 }
 
+TEST_CASE("a block of a callback is the program's, after a reallocation that failed as well") {
+  told_misuse().allocates = true;
+  static_cast<void>(faults_of([] {
+    auto* const block = static_cast<char*>(escape(std::malloc(kSize)));
+    escape(block)[kSize] = 8;
+    std::free(escape(block));
+  }));
+  told_misuse().allocates = false;
+  REQUIRE(told_misuse().block != nullptr);
+  const auto faults = faults_of([] {
+    const volatile std::size_t too_large = SIZE_MAX / 2;
+    CHECK(std::realloc(told_misuse().block, too_large) == nullptr);
+    std::free(told_misuse().block);
+  });
+  CHECK(faults.empty());
+}
+
 TEST_CASE("threads that pass blocks to each other make no faults") {
   const auto faults = faults_of([] {
     std::vector<std::thread> threads;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "alloctap/check/guarded_blocks.hpp"
+#include "alloctap/os/memory_protection.hpp"
 #include "alloctap/os/virtual_memory.hpp"
 #include "tests/support/live_object.hpp"
 
@@ -141,8 +142,28 @@ TEST_CASE("a run whose pages were opened for a fault says so to the next one who
   while (again.begin != nullptr && again.begin != run.begin);
   REQUIRE(again.begin == run.begin);
   CHECK(again.has_open_pages);
+  CHECK(pool.close_open_pages(again));
   pool.give_back(run.begin);
   CHECK_FALSE(pool.take(40, 3, kSmall).has_open_pages);
+}
+
+TEST_CASE("pages that were opened behind what a shorter block asks for are closed as well") {
+  GuardedPool& pool = new_pool();
+  constexpr GuardedPool::Limits kSmall{
+      .bytes = std::size_t{1} << 20, .runs = 100000, .split_runs = 100000};
+  const GuardedPool::Run run = pool.take(60, 1, kSmall);
+  REQUIRE(run.begin != nullptr);
+  CHECK(run.pages >= 62);
+  std::byte* const last = run.begin + 59 * os::page_size();
+  REQUIRE(pool.open_page(last));
+  pool.give_back(run.begin);
+  GuardedPool::Run again;
+  do again = pool.take(40, 2, kSmall);
+  while (again.begin != nullptr && again.begin != run.begin);
+  REQUIRE(again.begin == run.begin);
+  REQUIRE(pool.close_open_pages(again));
+  const auto address = reinterpret_cast<std::uintptr_t>(last);
+  CHECK_FALSE(os::may_write(address, os::page_size()));
 }
 
 TEST_CASE("a pool that the system has no addresses for hands out nothing") {

@@ -18,10 +18,11 @@ ALLOCTAP_INLINE GuardedPool::Run GuardedPool::take(std::size_t pages, Number num
   if (size_class >= kClasses) return {};
   const std::size_t first = take_pages(size_class);
   if (first == kNoPage) return {};
-  Run run{.begin = at(first), .before = pages_[first].owner.load(std::memory_order_relaxed)};
+  Run run{.begin = at(first),
+          .pages = pages_[first].length,
+          .before = pages_[first].owner.load(std::memory_order_relaxed)};
   for (std::size_t i = first; i < first + pages_[first].length; ++i) {
     run.has_open_pages |= pages_[i].is_open;
-    pages_[i].is_open = false;
     pages_[i].first = static_cast<std::uint32_t>(first);
     pages_[i].owner.store(number, std::memory_order_release);
   }
@@ -48,6 +49,14 @@ ALLOCTAP_INLINE std::array<GuardedPool::Number, 2> GuardedPool::neighbours(
   const std::size_t first = is_used ? pages_[page].first.load() : page;
   const std::size_t behind = is_used ? first + pages_[first].length : page + 1;
   return {owner_of(first - 1), owner_of(behind)};
+}
+
+ALLOCTAP_INLINE bool GuardedPool::close_open_pages(const Run& run) noexcept {
+  if (!run.has_open_pages) return true;
+  if (!space_.close(run.begin, run.pages * page_bytes_)) return false;
+  const std::size_t first = page_of(run.begin);
+  for (std::size_t i = first; i < first + run.pages; ++i) pages_[i].is_open = false;
+  return true;
 }
 
 ALLOCTAP_INLINE bool GuardedPool::open_page(const void* address) noexcept {
@@ -177,8 +186,8 @@ ALLOCTAP_INLINE GuardedBlocks::Number GuardedBlocks::nearest(const void* address
 ALLOCTAP_INLINE GuardedPool::Limits GuardedBlocks::limits(const CheckSettings& settings) noexcept {
   const bool is_sampled = settings.guard_pages > 1;
   const os::AddressLimits system = os::address_limits();
-  // Each accessible run needs two mappings: its pages, and the inaccessible pages behind them. A
-  // quarter of the limit for runs therefore uses half of all mappings.
+  // Each accessible run needs two mappings: its pages, and the inaccessible pages behind them. As
+  // many runs as a quarter of the limit therefore use half of all mappings.
   const std::size_t ranges = system.ranges / 4;
   const std::size_t runs = is_sampled ? 1024 : 1 << 17;
   return {.bytes = std::min((is_sampled ? 256 : 8192) * kMegabyte, system.bytes / 4),
@@ -213,10 +222,13 @@ ALLOCTAP_INLINE BlockPlan GuardedBlocks::try_place(const CheckSettings& settings
   if (run.before != kNone) records.give_back(run.before, hint);
   CheckedBlock& block = records[number];
   lay_out(block, wanted.size, alignment, run.begin, is_left(settings.guard_edge));
-  const bool is_clean = !run.has_open_pages || close_all(run.begin, pages + slack);
+  const bool is_clean = pool_.close_open_pages(run);
   const std::size_t bytes = open_bytes(block);
   if (!is_clean || (bytes > 0 && !pool_.open(first_page(block), bytes))) {
     // The freed run refers to the record until the run is reused.
+    block.allocated = {};
+    block.gone = {};
+    block.pages.store(PageChange::kNone, std::memory_order_relaxed);
     block.state.store(CheckedBlock::State::kFreed, std::memory_order_release);
     pool_.give_back(run.begin);
     return {};

@@ -22,7 +22,7 @@ ALLOCTAP_INLINE bool ModuleSelection::selects(const std::string& path,
 
 ALLOCTAP_INLINE bool ModuleSelection::matches(const ModulePattern& pattern, const std::string& path,
                                               const std::string& name) {
-  // The guard hides the matcher's allocations, because the matcher keeps them until `clear`.
+  // The guard keeps the matcher's allocations unrecorded, because they are live until `clear`.
   const ReentrancyGuard guard;
   return pattern.compiled.matches(path) || (!name.empty() && pattern.compiled.matches(name));
 }

@@ -4,8 +4,8 @@
 ///     if (patch.ok()) original_puts = patch->original(&puts);
 ///     if (patch.ok()) status = patch->enable();
 ///
-/// The function's first bytes then jump to the replacement. The replacement may call the original,
-/// which behaves like the function before the patch.
+/// After `enable`, the function's first bytes jump to the replacement. The replacement may call the
+/// original, which behaves like the function before the patch.
 #pragma once
 
 #include <cstddef>
@@ -66,33 +66,35 @@ class WritableText {
 
 /// Inline hook of one function. Move-only; the destructor restores the function.
 ///
-/// Threads: any number may run the function while it is patched or restored; no thread is stopped.
-/// Use each object from one thread at a time. On AArch64 the jump displaces one instruction
+/// Threads: any number may run the function while it is patched or restored. No thread is stopped,
+/// except on Windows if the jump crosses a word boundary: each thread is then briefly stopped in
+/// turn. Use each object from one thread at a time. On AArch64 the jump displaces one instruction
 /// (arch/aarch64/entry_patch.hpp). On x86-64 it may displace several. A thread that was interrupted
 /// between displaced instructions traps when it resumes. A handler of SIGTRAP or SIGILL, or a
 /// vectored exception handler on Windows, moves the thread to the relocated instructions. While
 /// functions are patched, threads must not block these signals, and no other handler may replace
-/// this handler. (Windows passes foreign traps on, but a debugger stops at the breakpoint.) If the
-/// jump crosses a word boundary, each thread is briefly stopped in turn on Windows.
+/// this handler. On Windows, other traps pass to the next handler, but a debugger stops at the
+/// breakpoint.
 ///
-/// Memory: three pages per function, within 2 GiB on x86-64 and 128 MiB on AArch64. The pages are
-/// never unmapped, and are reused when the function is patched again. These pages are never
-/// writable and executable at once; the function's own page is both while it is changed. Then its
-/// protection is restored, including guarded branch targets (pe/guarded_code.hpp).
+/// Memory: three pages per function, at most 2 GiB away on x86-64 and 128 MiB on AArch64. The pages
+/// are never unmapped, and are reused when the function is patched again. These pages are never
+/// writable and executable at once. The page of the function itself is both while it is changed;
+/// afterwards its protection is restored, including guarded branch targets (pe/guarded_code.hpp).
 ///
 /// Unwinding: neither stub nor trampoline is on the stack during a call, so exceptions and stack
-/// captures pass through a patched function. If a signal interrupts the trampoline's few
-/// instructions, an unwinder finds no unwind data for them. A Windows exception that one of them
-/// raises reaches the callers' handlers, but not the function's own handlers.
+/// captures pass through a patched function. On Linux, an unwinder finds no unwind data if a signal
+/// interrupts the trampoline. A Windows exception raised in the trampoline reaches the callers'
+/// handlers, but not the function's own handlers.
 ///
-/// Enabling the patch pins the modules of function and replacement for ever. Control plane: must
-/// not be called inside malloc or in a signal handler. errno may change.
+/// `prepare` pins the modules of function and replacement for ever, unless `modules_stay` is true.
+/// Control plane: must not be called inside malloc or in a signal handler. errno may change.
 class FunctionPatch {
  public:
-  /// Analyzes the function and allocates stub and trampoline, without changing the function.
-  /// Messages have its address and bytes. InvalidArgument: unknown length, not mapped, or not
-  /// executable. Unimplemented: see arch/patch_refusal.hpp. AlreadyExists: already patched.
-  /// ResourceExhausted: no free memory in reach. PermissionDenied: no memory may become executable.
+  /// Analyzes the function and allocates stub and trampoline, without changing the function. Error
+  /// messages have the function's address and bytes. InvalidArgument: the function's length is
+  /// unknown, or its code is not mapped, readable and executable. Unimplemented: see
+  /// arch/patch_refusal.hpp. AlreadyExists: already patched. ResourceExhausted: no free memory in
+  /// reach. PermissionDenied: no memory may become executable.
   static Result<FunctionPatch> prepare(const PatchTarget& target, const void* replacement) {
     return prepare(target, replacement, MemoryRegions::read());
   }
@@ -135,8 +137,8 @@ class FunctionPatch {
   }
   ~FunctionPatch() { release(); }
 
-  /// Returns the trampoline. A call of it runs the original, even while the function is not
-  /// patched. Valid for ever. The argument only determines the type.
+  /// Returns the trampoline, which runs the original even while the function is not patched. Valid
+  /// for ever. The argument only determines the type.
   template <class Function>
     requires std::is_function_v<Function>
   Function* original(Function*) const noexcept {

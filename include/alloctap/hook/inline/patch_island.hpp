@@ -18,8 +18,9 @@
 
 namespace alloctap {
 
-/// Record of one patched function. It lies in the function's island and is never freed, because
-/// threads may enter the trampoline, or trap, at any later time. A later patch reuses it.
+/// Record of one patched function, stored behind the function's stub and trampoline. Never freed,
+/// because threads may enter the trampoline, or trap, at any later time. A later patch of the
+/// function reuses the record.
 struct PatchRecord {
   /// Address that the stub jumps to: the replacement, or the trampoline while not patched.
   std::atomic<std::uintptr_t> destination{0};
@@ -44,7 +45,7 @@ class PatchRecords {
     head_.store(&record, std::memory_order_release);
   }
 
-  /// Returns the record whose patch has equal code, or nullptr.
+  /// Returns the record whose patch displaces equal instructions at the same address, or nullptr.
   static PatchRecord* find(const arch::EntryPatch& patch) noexcept {
     for (PatchRecord* record = head_.load(std::memory_order_acquire); record != nullptr;
          record = record->next) {
@@ -76,8 +77,9 @@ class PatchRecords {
   static inline constinit std::atomic<PatchRecord*> head_{nullptr};
 };
 
-/// Result of the search: `record`, or the reason why it is null. `refusal` is kNone if no memory in
-/// reach was free, or if `may_not_execute`: the system lets no memory become executable.
+/// Result of `PatchIslandMaker::make`: `record`, or the reason why `record` is null. If
+/// `may_not_execute` is true, the system lets no memory become executable. Otherwise `refusal` is
+/// the reason; kNone means that no memory in reach was free.
 struct PatchIsland {
   PatchRecord* record = nullptr;
   arch::PatchRefusal refusal = arch::PatchRefusal::kNone;

@@ -56,7 +56,7 @@ struct PatchTarget {
   }
 };
 
-/// Returns the function's first 16 bytes in hexadecimal; empty if unreadable.
+/// Returns "bytes " and the function's first 16 bytes in hexadecimal; "no bytes" if unreadable.
 inline std::string first_bytes_of(const PatchTarget& target) {
   std::byte bytes[16];
   const std::size_t count = os::copy_memory(target.start(), bytes);

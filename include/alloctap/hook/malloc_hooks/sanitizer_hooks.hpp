@@ -38,8 +38,8 @@ struct SanitizerRuntime {
 /// Provider for AddressSanitizer, LeakSanitizer, MemorySanitizer and ThreadSanitizer, of gcc and
 /// clang (sanitizer/allocator_interface.h). A runtime has room for five pairs of hooks and cannot
 /// remove a pair. The pair is therefore installed once per process; events are dropped while no
-/// sink is connected. A runtime's install is not thread-safe: start the first tracker before other
-/// threads call it.
+/// sink is connected. A runtime's installation of hooks is not thread-safe: start the first tracker
+/// before other threads install hooks.
 template <class Runtime = SanitizerRuntime>
 class SanitizerHooks {
  public:

@@ -42,10 +42,10 @@ struct PltInterposedOpen {
 ///
 /// The results of dlopen, dlmopen and dlsym depend on the caller, because of RPATH, $ORIGIN,
 /// namespaces and RTLD_NEXT. The hook enters these functions by a jump, so their return address
-/// lies in the program. dlopen and dlmopen return through a gadget in the caller's module, which
-/// leads to the hook. The hook then patches the GOT slots of the opened modules before the caller
-/// continues. If unwind tables are missing, or under a hardware shadow stack, no gadget is used.
-/// The hook then patches the slots at the program's next dlopen, dlmopen, dlsym or dlclose.
+/// lies in the program. dlopen and dlmopen return to a gadget in the caller's module, and the
+/// gadget returns to the hook. The hook then patches the GOT slots of the opened modules before the
+/// caller continues. If unwind tables are missing, or under a hardware shadow stack, no gadget is
+/// used. The hook then patches the slots at the program's next dlopen, dlmopen, dlsym or dlclose.
 ///
 /// Allocations in constructors of opened modules are not seen. Modules in other dlmopen namespaces
 /// are never seen, because the loader does not list them in this namespace.
@@ -56,7 +56,7 @@ class PltLoaderCalls {
     callbacks_.store(&callbacks, std::memory_order_release);
   }
 
-  /// Sets whether the original dlclose notifies the sink. If `told` is true, the handler does not.
+  /// If `told` is true, the original dlclose notifies the sink and the handler does not.
   static void set_other_notices(bool told) noexcept {
     has_other_notices_.store(told, std::memory_order_relaxed);
   }
@@ -228,9 +228,10 @@ class PltEngine {
   /// Requires the control lock, and that `plt_state` has its `targets` and `selections`.
   static Status install();
 
-  /// Hooks modules opened since the last walk. Waits at most 0.1 s for the control lock: its holder
-  /// may wait for the loader's lock, which this thread may hold in a constructor. Returns false on
-  /// timeout or out of memory. The next call then hooks the modules, and reports count the delays.
+  /// Hooks modules opened since the last walk. Waits at most 0.1 s for the control lock: the thread
+  /// that holds the control lock may wait for the loader's lock, which this thread may hold in a
+  /// constructor. Returns false on timeout or out of memory. After a failure, the next call hooks
+  /// the modules. Reports count the failures.
   static bool refresh() noexcept;
 
   /// Restores the slots of loaded modules that still hold handlers. Requires the control lock.
@@ -245,9 +246,10 @@ class PltEngine {
 
   static bool program_is_static() noexcept;
 
-  /// Pins this module, because threads may be in handlers after the slots are restored. Does not
-  /// pin it if a module is excluded: this module was then loaded at program start, and may run its
-  /// constructor. Pinning calls dlopen, which would run all other constructors early.
+  /// Pins this module, because threads may be in handlers after the slots are restored. Returns
+  /// false if the loader does not know this module. If `PltState::left_alone` has an entry, returns
+  /// true without pinning: this module was then loaded at program start and may be in its
+  /// constructor, and pinning calls dlopen, which would run all other constructors early.
   static bool pin_own_module() noexcept;
 
   static void find_originals() noexcept;
@@ -263,8 +265,9 @@ class PltEngine {
 
   static bool try_refresh() noexcept;
 
-  /// Publishes the originals found in `missing`, walks, and stores the originals still unknown in
-  /// `missing`. Returns false if another thread held the control lock for 0.1 s.
+  /// Publishes the originals that `missing` holds, then walks. Replaces `missing` by the functions
+  /// whose originals are still unknown. Returns false if another thread held the control lock for
+  /// 0.1 s.
   static bool refresh_locked(ArenaArray<MissingOriginal>& missing);
 
   static PltPass walk_once() noexcept;

@@ -31,7 +31,7 @@ constexpr std::uint32_t group_bit(std::uint32_t group) noexcept {
   return std::uint32_t{1} << group;
 }
 
-/// A slot that holds a handler, and its previous value.
+/// A slot that holds a handler, and the slot's previous value.
 struct HookedSlot {
   std::uintptr_t address = 0;
   std::uintptr_t previous = 0;
@@ -201,9 +201,10 @@ struct MissingOriginal {
 
 /// Walk that hooks, restores or counts all GOT slots. Single use; requires the control lock.
 ///
-/// Writes a slot only if it holds the function's known address, or the module's lazy-binding stub.
-/// Skips other values, because the loader lists a module before it fills the module's slots, and
-/// the module may have its own allocator. Sources: glibc's elf/dl-object.c, elf/dl-reloc.c.
+/// Hooks a slot only if the slot holds the address of the function or of the module's lazy-binding
+/// stub. Skips slots with other values, because the loader lists a module before it fills the
+/// module's slots, and the module may have its own allocator. Sources: glibc's elf/dl-object.c,
+/// elf/dl-reloc.c.
 class PltPass {
  public:
   PltPass(PltState& state, PltAction action) noexcept : state_(state), action_(action) {}
@@ -218,7 +219,8 @@ class PltPass {
  private:
   void visit(const os::LoadedImage& image) noexcept;
 
-  /// Appends `module` with copies of its names, because the loader and this walk own the names.
+  /// Appends `module` with copies of its names, because the loader owns the module's name and this
+  /// walk owns the path.
   void note(PltModule module, ArenaArray<PltModule>& modules) noexcept;
 
   /// Returns the copy of the module's name that `PltState` owns. The copy exists, because only
@@ -248,7 +250,8 @@ class PltPass {
   static bool leads_to(const elf::LoadedMemory& memory, const elf::SymbolSlot& slot,
                        std::uintptr_t value, const PltTarget& target) noexcept;
 
-  /// Returns false if the loader has not filled the slot, which then holds an offset in the file.
+  /// Returns true if `value` is an address of executable memory. A slot that the loader has not
+  /// filled holds an offset in the file instead.
   [[nodiscard]] bool is_code(std::uintptr_t value) const noexcept {
     const os::MemoryRegion* region = regions_.find(value);
     return region != nullptr && region->executable;

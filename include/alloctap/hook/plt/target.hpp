@@ -38,7 +38,8 @@ class PltTargets {
   /// Returns false if the table is full.
   [[nodiscard]] bool add(const PltTarget& target) noexcept;
 
-  /// Returns nullptr for unknown names; a Bloom filter on their first characters rejects most.
+  /// Returns the function called `name`, or nullptr. A Bloom filter on the first characters rejects
+  /// most unknown names.
   [[nodiscard]] PltTarget* find(const char* name) noexcept;
 
   [[nodiscard]] std::span<PltTarget> all() noexcept { return std::span(targets_).first(count_); }

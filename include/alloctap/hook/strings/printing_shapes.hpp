@@ -52,7 +52,8 @@ class PrintfConversion {
   [[nodiscard]] PrintfKind kind() const noexcept { return kind_; }
   /// Returns the precision in characters; negative if the specification has no precision.
   [[nodiscard]] int precision() const noexcept { return precision_; }
-  /// Returns the size of the integer that %n writes, or that is printed (passed as int if smaller).
+  /// Returns the size in bytes of the integer that %n writes or another conversion prints. An
+  /// integer smaller than int is passed as int.
   [[nodiscard]] std::size_t value_bytes() const noexcept { return value_bytes_; }
   [[nodiscard]] bool is_long_double() const noexcept { return is_long_double_; }
 
@@ -121,11 +122,11 @@ class PrintfConversion {
   bool is_wide_ = false;
 };
 
-/// Parser of a format of `C` characters and its va_list before a printf call, which checks the
-/// strings that the call reads (C11 7.21.6.1 and 7.29.2.1). Does not check a string with a
-/// precision that is converted between char and wchar_t, because its length cannot be predicted.
-/// Stops at an unknown conversion (which the program registered), or at a conversion that numbers
-/// its argument (%1$s).
+/// Parser of the format of `C` characters and the va_list of a printf call. Runs before the call,
+/// and checks the strings that the call reads (C11 7.21.6.1 and 7.29.2.1). Does not check a string
+/// with a precision that is converted between char and wchar_t, because its length cannot be
+/// predicted. Stops at an unknown conversion, which the program may have registered, or at a
+/// conversion that numbers its argument (%1$s).
 template <class Look, class C>
 class PrintedTexts {
  public:

@@ -286,8 +286,8 @@ struct FindsText {
   }
 };
 
-/// Models strcasestr. The locale determines which letters are equal, so the model checks the texts
-/// only up to the first possible match.
+/// Models strcasestr. The locale determines which letters are equal, so the model checks the
+/// searched text only up to the first possible match.
 template <class C>
 struct MeasuresBoth {
   using Signature = C*(const C*, const C*);

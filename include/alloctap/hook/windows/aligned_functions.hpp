@@ -52,8 +52,8 @@ struct AlignedRequest {
     return (alignment == 0 || std::has_single_bit(alignment)) && (offset == 0 || offset < size);
   }
 
-  /// Returns true if the arguments are valid and not too large, and the block's first byte must be
-  /// aligned.
+  /// Returns true if the arguments are valid and not too large, and `offset` is a multiple of the
+  /// alignment, so that the block's first byte is aligned.
   [[nodiscard]] bool is_plain() const noexcept {
     return is_valid() && alignment <= kLargest && size <= kLargest &&
            offset % real_alignment() == 0;
@@ -146,7 +146,8 @@ struct AlignedMsize {
 
 }  // namespace crt
 
-/// Functions to hook. A library may lack some, but must export malloc, free and offset_malloc.
+/// Functions to hook. A library may lack some, but must export _aligned_malloc, _aligned_free and
+/// _aligned_offset_malloc.
 using WindowsAlignedFunctions =
     FunctionList<crt::AlignedMalloc, crt::AlignedFree, crt::AlignedOffsetMalloc,
                  crt::AlignedRealloc, crt::AlignedOffsetRealloc, crt::AlignedRecalloc,
@@ -185,10 +186,10 @@ class WindowsAlignedOriginals : public OriginalFunctions<WindowsAlignedOriginals
 /// of the larger heap block around it. Checked blocks lie in the process heap or beside a guard
 /// page.
 ///
-/// The library still serves unchecked blocks, invalid arguments, offsets that are no multiple of
-/// the alignment, and requests for which the checks have no memory. It also serves blocks that it
-/// allocated: the word before such a block points to a known heap block. The heap hooks see all
-/// blocks of the library.
+/// Some calls still go to the library: calls for unchecked blocks, with invalid arguments, with
+/// offsets that are no multiple of the alignment, or for which the checks have no memory. Frees of
+/// the library's own blocks also go to the library; the word before such a block points to a known
+/// heap block. The heap hooks see all blocks of the library.
 ///
 /// Run inside malloc, on any thread.
 template <class Sink, std::size_t Library>
@@ -253,7 +254,7 @@ struct WindowsAlignedCalls {
   }
 
   /// Calls `serve` unless the sink refuses the call. A refused call requests an impossible size
-  /// from the library, so that its errors are the library's.
+  /// from the library, so that the library sets the error.
   template <class Serve>
   static void* call_or_refuse(const CallOrigin& origin, const AlignedRequest& request,
                               Serve& serve) {
@@ -322,7 +323,8 @@ struct WindowsAlignedCalls {
     return extent;
   }
 
-  /// Returns false if the library must free the block; true if it was freed or refused.
+  /// Returns false if the library must free the block; true if the block was freed, or if a check
+  /// refused the free.
   static bool release(const DeallocationEvent& gone) {
     const ReentrancyGuard guard;
     if (!guard.is_outermost()) return Blocks::release_inside(gone.pointer);

@@ -180,8 +180,8 @@ struct WindowsCheckedCalls {
   }
 
   /// Shrinks a block in place: ends the block and begins another block at its address. Fails if the
-  /// block must grow or lies beside a guard page. The heap then sets the error, because it is asked
-  /// for an impossible size.
+  /// block must grow or lies beside a guard page. The heap then sets the error, because this
+  /// function requests an impossible size from it.
   static void* resize(const Call& call, const DeallocationEvent& gone, const BlockLookup& extent,
                       SIZE_T bytes) {
     constexpr SIZE_T kMoreThanThereIs = SIZE_T{1} << 60;

@@ -195,8 +195,9 @@ class WindowsOriginals : public OriginalFunctions<WindowsOriginals<Sink>> {
   static bool recording() noexcept { return recording_.load(std::memory_order_acquire); }
   static void set_recording(bool on) noexcept { recording_.store(on, std::memory_order_release); }
 
-  /// Returns true if a `CheckingSink` checks blocks. This begins when all entries are installed and
-  /// never ends. Live blocks may begin inside a heap block, and must be freed through the hook.
+  /// Returns true if a `CheckingSink` checks blocks. Checking begins when all entries are
+  /// installed. It never ends, because live checked blocks may begin inside a heap block, and must
+  /// be freed through the hook.
   static bool checking() noexcept { return checking_.load(std::memory_order_acquire); }
   static void begin_checking() noexcept { checking_.store(true, std::memory_order_release); }
 

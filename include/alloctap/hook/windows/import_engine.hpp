@@ -222,7 +222,8 @@ class WindowsImportEngine {
   }
 
  private:
-  /// Result of a walk. Its paths point to the loader's names, in UTF-8.
+  /// Result of a walk. The modules' paths point into `paths`, which holds the loader's names in
+  /// UTF-8.
   struct Walk {
     ArenaArray<ImportModule> modules;
     TextPool paths;

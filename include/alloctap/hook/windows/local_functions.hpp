@@ -80,14 +80,14 @@ struct LocalFree {
   using Signature = HLOCAL(HLOCAL handle);
 };
 
-/// The system's function accesses the first byte, even of an empty block.
+/// Hooked because the system's function accesses the first byte, even of an empty block.
 struct LocalLock {
   static constexpr const char* name = "LocalLock";
   static constexpr LocalRole role = LocalRole::kFind;
   using Signature = void*(HLOCAL handle);
 };
 
-/// Wine's function reads the user value that Wine gives fixed memory.
+/// Hooked because Wine's function reads the user value of fixed memory, which checked blocks lack.
 struct LocalHandle {
   static constexpr const char* name = "LocalHandle";
   static constexpr LocalRole role = LocalRole::kFind;
@@ -141,8 +141,9 @@ using WindowsLocalFunctions =
 inline constexpr std::array kLocalLibraries{L"kernelbase.dll", L"kernel32.dll"};
 
 /// Handlers of `WindowsLocalFunctions` for a `CheckingSink`. They allocate and free fixed memory in
-/// the process heap, like HeapAlloc and HeapFree. The system's functions hide bad frees from the
-/// heap. They may also give fixed memory a user value (Wine does), and such memory is not checked.
+/// the process heap, like HeapAlloc and HeapFree. Needed because the system's functions hide bad
+/// frees from the heap. They may also give fixed memory a user value (Wine does), and the heap
+/// hooks do not check such memory.
 ///
 /// Calls with movable memory, or with blocks unknown to the sink, pass to the system. A bad free
 /// returns the handle and a bad reallocation null, both with ERROR_INVALID_HANDLE. LMEM_MODIFY has
@@ -232,7 +233,8 @@ struct WindowsLocalCalls {
     return Blocks::Events::gone(::GetProcessHeap(), block, kind, origin);
   }
 
-  /// Registers an unknown block as unchecked, because the system passes it to a heap hook next.
+  /// Returns the sink's verdict on a reallocation. Registers an unknown block as unchecked, because
+  /// the system passes the block to a heap hook next.
   static Verdict look_up(const DeallocationEvent& gone) noexcept {
     const ReentrancyGuard guard;
     if (!guard.is_outermost()) return Sink::usable_size(gone.pointer).verdict;

@@ -24,8 +24,8 @@
 
 namespace alloctap {
 
-/// Patches import table slots of string and memory functions, in the program and all modules
-/// outside the Windows directory, except the module with this code. System modules are skipped,
+/// Patches import table slots of string and memory functions, in the program, and in all modules
+/// outside the Windows directory except the module with this code. System modules are skipped,
 /// because they may call while holding any lock, and they do not copy the program's memory. A
 /// module loaded later is patched before its DllMain, if the system binds imports before its load
 /// notification.

@@ -44,8 +44,8 @@ namespace alloctap {
 class WindowsPatchGroup {
  public:
   /// Returns the function with its length, or length 0 if it cannot be patched. Requires a module
-  /// that stays loaded. A function that no table gives a length, and that is not a leaf, is a stub
-  /// in Wine that never returns.
+  /// that stays loaded. If no table has the length, and the function is not a leaf, it is a stub in
+  /// Wine that never returns.
   static PatchTarget target_at(std::uintptr_t address, const char* name) {
     PatchTarget target{
         .address = reinterpret_cast<const void*>(address), .name = name, .modules_stay = true};
