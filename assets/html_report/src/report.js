@@ -119,7 +119,7 @@ function gameOf(game, ofFrames) {
 function rowsOf(json) {
   const rows = json.stacks.map((stack) => ({
     frames: stack.frames, notTaken: stack.outside_size_range, stacks: stack,
-    leaks: json.leaks && stack.suppressed_by === null ? leaksOf(stack) : undefined,
+    leaks: json.leaks && stack.suppressed_by === null && !stack.expected_to_stay ? leaksOf(stack) : undefined,
   }));
   const others = [['mappings', json.mappings.stacks], ['peak', json.peak?.stacks ?? []]];
   if (others.every(([, stacks]) => stacks.length === 0)) return rows;

@@ -92,7 +92,7 @@ struct HtmlDump {
 };
 
 /// Binary recording. alloctap-convert can turn a recording into any other dump, on any machine.
-/// Keeps stack ids: they distinguish equal addresses in an unloaded and in a later module.
+/// Has stack ids, which distinguish equal addresses in an unloaded and in a later module.
 /// recording/record_format.hpp has the encoding. Functions that write tables define the columns.
 struct RecordDump {
   void write(const Report& report, DumpWriter& out) const;
@@ -128,7 +128,7 @@ struct PprofDump {
 /// the peak are then those of the report. heaptrack counts a block as temporary if the next event
 /// frees that block, or another block of equal size and stack.
 ///
-/// Otherwise writes synthetic events that add up to the totals of a snapshot. Each stack's
+/// Without a log, writes synthetic events that add up to the totals of a snapshot. Each stack's
 /// allocations, temporary allocations and leaks are exact, to the block and byte. Blocks that were
 /// freed come first, then blocks that were live at the peak, then blocks that are live at the end.
 /// heaptrack therefore shows the snapshot's peak within 1 %, overall and per stack. If the snapshot
@@ -152,7 +152,7 @@ struct HeaptrackDump {
 /// since the first snapshot. In the tree, a caller is a child of the function that it called, and
 /// the root is all memory. Format: valgrind 3.19, massif/ms_print.
 struct MassifDump {
-  /// Calls that hold a lower share of all bytes are merged into one line for each parent.
+  /// Calls with a smaller percentage of all bytes are merged into one line for each parent.
   std::uint32_t threshold_percent = 1;
   /// The maximum number of calls in a path, counted from the allocation. 30 is massif's default.
   std::size_t most_calls = 30;
@@ -214,7 +214,7 @@ struct AndroidHeapDump {
 /// "path;pc;pc;path;pc;", leaf first; a pc is the call's address in the module's file. Numbers are
 /// strings, as in Matrix. Needs RapidJSON (CMake target alloctap::json_dump).
 ///
-/// Unlike Matrix, it counts every module's memory and shows the stacks of all `most_modules`
+/// Unlike Matrix, the dump counts every module's memory and shows the stacks of all `most_modules`
 /// modules (Matrix: one less). By default, shows small modules too. Memory without a known module
 /// is "[unknown]". All numbers are from one moment. Memory belongs to the innermost module that is
 /// not an allocator or runtime. The key `alloctap` holds data-quality statements.

@@ -68,8 +68,8 @@ inline void write_threads(JsonBuilder& json, const ArenaArray<ThreadSummary>& th
   json.end_array();
 }
 
-/// Writes the blocks by allocating and freeing thread as an array, or null if the matrix was not
-/// requested or is unknown.
+/// Writes the sums of blocks by allocating and freeing thread as an array. Writes null if the
+/// snapshot lacks these sums.
 inline void write_ownership(JsonBuilder& json, const Snapshot& snapshot, DumpWriter& out) {
   if (!tells_ownership(snapshot)) return json.null();
   const Result<OwnershipMatrix> matrix = ownership_matrix(snapshot);

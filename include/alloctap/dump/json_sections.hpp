@@ -49,7 +49,7 @@ void write_fields(JsonBuilder& json, const Summary& summary) {
   });
 }
 
-/// Writes each field of a `Summary` that is unknown as null.
+/// Writes null for each field of a `Summary` whose values are all unknown.
 template <class Summary>
 void write_nulls(JsonBuilder& json) {
   visit_fields(kEmpty<Summary>, [&json](const char* name, const auto&, auto...) {

@@ -54,9 +54,9 @@ template <class IsOwn>
   return innermost;
 }
 
-/// Sums up `snapshot` by module, most live bytes first. Attributes memory to the caller if `is_own`
-/// returns true for a module. Never skips code outside all modules. `modules` (`Tracker::modules`)
-/// must outlive the result, which is allocated in the arena. Control plane; fails if out of memory.
+/// Sums up `snapshot` by the module that `module_of` returns for each stack, most live bytes first.
+/// `is_own` is never called for code outside all modules. `modules` (`Tracker::modules`) must
+/// outlive the result, which is allocated in the arena. Control plane; fails if out of memory.
 template <class IsOwn = bool (*)(const Module&) noexcept>
 [[nodiscard]] Result<ArenaArray<ModuleSummary>> by_module(const Snapshot& snapshot,
                                                           const ModuleTable& modules,

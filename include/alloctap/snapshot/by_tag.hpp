@@ -109,7 +109,7 @@ struct TagChange {
   return sums;
 }
 
-/// Paths, such as "Game/Physics", of the tags at construction. Allocated in the arena. Move-only.
+/// Paths ("Game/Physics") of the tags that exist at construction. Uses arena memory. Move-only.
 class TagPaths {
  public:
   /// Maximum bytes of a path. Longer paths are truncated at the end.
@@ -128,7 +128,7 @@ class TagPaths {
   /// Returns false if memory ran out before all paths were built.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// Returns the number of tags, `kNoTag` included. Valid ids are below it.
+  /// Returns the number of tags, `kNoTag` included. Valid ids are below this number.
   [[nodiscard]] std::size_t size() const noexcept { return paths_.size(); }
 
   /// Returns the path, which lives as long as this object. Empty for `kNoTag` and unknown tags.

@@ -64,7 +64,7 @@ struct StackChange {
 struct SnapshotDiff {
   /// The change of the sums over all stacks.
   HeapChange total;
-  /// The stacks whose sums changed, by StackId.
+  /// The stacks whose sums changed, sorted by StackId.
   ArenaArray<StackChange> stacks;
   const StackTable* table = nullptr;
 };

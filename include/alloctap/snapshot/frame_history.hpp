@@ -40,14 +40,14 @@ struct FrameCounts {
 /// Sampling rate of timed calls: one in this many small calls is timed, at random.
 inline constexpr std::uint32_t kTimedOneIn = 64;
 
-/// Pseudo-tags: `kAllTags` is the sum over all tags, `kOtherTags` over tags without rows.
+/// Pseudo-tags: `kAllTags` sums all tags; `kOtherTags` sums the tags beyond a thread's row limit.
 inline constexpr TagId kAllTags = 0xFFFF;
 inline constexpr TagId kOtherTags = 0xFFFE;
 
 /// Counts of one thread for one tag in one game frame.
 struct FrameRow {
   FrameNumber frame = 0;
-  /// The game frame in which the row was written.
+  /// The game frame that was current when the row was written.
   FrameNumber written = 0;
   FrameCounts counts{};
   /// Peak of the thread's net allocation (allocated minus freed bytes) above its value at the begin
@@ -96,8 +96,8 @@ struct BudgetOffence {
 /// The state of one limit of a budget.
 struct LimitSummary {
   std::uint64_t limit = kUnlimited;
-  /// For `kHeldBytes`, the bytes held now. For the other kinds, the number of allocations or bytes
-  /// in the current game frame.
+  /// For `kHeldBytes`, the current live bytes. For the other kinds, the number of allocations or
+  /// bytes in the current game frame.
   std::uint64_t value = 0;
   /// The maximum of `value` so far, over all game frames.
   std::uint64_t most = 0;
@@ -125,7 +125,7 @@ struct TagOfFrame {
   std::uint64_t peak_bytes = 0;
 };
 
-/// Allocator activity in one game frame. Members are defined in `TagOfFrame`, but cover all tags.
+/// Allocator activity in one game frame, over all tags. Members mean the same as in `TagOfFrame`.
 struct FrameSummary {
   FrameNumber number = 0;
   /// Begin of the game frame, in nanoseconds since the Unix epoch.
@@ -184,8 +184,8 @@ struct SlowCall {
   StackId stack = kNoStackId;
   TagId tag = kNoTag;
   AllocatorCall call = AllocatorCall::kAllocate;
-  /// Whether the next three members were measured. If false, `waits` may still be 1: a large call
-  /// was off the CPU for most of its duration of at least 16 ms.
+  /// Whether the next three members were measured. If false, they are 0, but `waits` is 1 if a
+  /// large call took at least 16 ms and was off the CPU for most of that time.
   bool has_usage = false;
   std::uint32_t page_faults = 0;
   std::uint32_t waits = 0;
@@ -195,8 +195,8 @@ struct SlowCall {
 /// Minimum size of a large call. Large calls are always timed.
 inline constexpr std::size_t kLargeCallBytes = 256 * 1024;
 
-/// Returns the likely cause of a slow call: page faults, if they explain half the time at 250 ns
-/// each. Otherwise a wait (for a lock), preemption, or the size, in this order.
+/// Returns the likely cause of a slow call: page faults if they explain, at 250 ns each, at least
+/// half the duration. If not, returns a wait (for a lock), preemption or the size, in this order.
 [[nodiscard]] constexpr SlowCause cause_of(const SlowCall& call) noexcept {
   constexpr std::int64_t kFaultNs = 250;
   if (std::int64_t{call.page_faults} * kFaultNs * 2 >= call.duration_ns && call.page_faults > 0) {
@@ -225,7 +225,7 @@ inline constexpr std::size_t kLargeCallBytes = 256 * 1024;
 
 /// Allocator activity of one stack in a game frame.
 struct StackOfFrame {
-  /// The stack. `kNoStackId` sums the stacks for which there was no room.
+  /// The stack. `kNoStackId` in `WorstFrame::other_stacks`, a sum of several stacks.
   StackId stack = kNoStackId;
   std::uint64_t allocations = 0;
   std::uint64_t allocated_bytes = 0;
@@ -243,10 +243,10 @@ struct WorstFrame {
   /// Counts at the mark that ended the game frame. Concurrent events may be missing.
   FrameCounts counts{};
   SlowCall slowest{};
-  /// Sorted by the measure, largest first; by time in the allocator if the measure is duration.
+  /// Sorted by the list's measure, largest first. For `kDuration`, sorted by time in the allocator.
   std::array<StackOfFrame, kMaxStacks> stacks{};
   std::uint32_t stack_count = 0;
-  /// The sum of all other stacks.
+  /// The sum of all stacks that are not in `stacks`.
   StackOfFrame other_stacks{};
 };
 

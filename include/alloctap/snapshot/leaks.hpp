@@ -34,17 +34,20 @@ struct LiveSum {
 /// arena.
 struct Leaks {
   static constexpr std::uint32_t kNoRule = Suppressions::kNoRule;
+  /// In `rule_of_stack`: the program expects the blocks to stay, so they are suppressed.
+  static constexpr std::uint32_t kExpectedToStay = kNoRule - 1;
 
   /// Leaks that are not suppressed.
   LiveSum leaked;
   LiveSum suppressed;
-  /// The definitely and indirectly lost parts of `leaked`, if scanned. A stack may count in both.
+  /// After a scan, the definitely and indirectly lost parts of `leaked`; a stack may have both.
   LiveSum definite;
   LiveSum indirect;
   /// Stacks with unsuppressed leaks. Stacks with definitely lost blocks precede all others. Both
   /// groups are sorted by leaked bytes, largest first.
   ArenaArray<const StackSummary*> stacks;
-  /// For each stack of the snapshot, the index of the rule that suppresses it, or `kNoRule`.
+  /// For each stack of the snapshot, the index of the rule that suppresses it, `kExpectedToStay`,
+  /// or `kNoRule`.
   ArenaArray<std::uint32_t> rule_of_stack;
   /// For each leak rule, the leaks that matched it. A rule whose sum has no stacks matched no leak.
   ArenaArray<LiveSum> rules;
@@ -57,11 +60,11 @@ struct FoundLeaks {
 };
 
 /// Finds the leaks of a snapshot: its live blocks or, after a scan, its unreachable blocks. The
-/// innermost frame that any suppression rule matches decides: the first rule that matches that
-/// frame suppresses the stack. If there are `only-` rules, the first `only-` rule suppresses each
-/// stack that no `only-` rule matches. The innermost matched frame decides which `only-` rule
-/// counts the stack. Rules do not match blocks without a stack. Blocks in `expected_to_stay` of
-/// annotate.hpp are suppressed without a rule.
+/// innermost frame that any suppression rule matches decides: the first rule that matches this
+/// frame suppresses the stack. `only-` rules are matched in the same way; the `only-` rule found
+/// counts the stack. If there are `only-` rules but none matches, the first `only-` rule suppresses
+/// the stack. Rules do not match blocks without a stack. Blocks allocated in a scope
+/// `expected_to_stay` (annotate.hpp) are suppressed without a rule.
 ///
 /// `Frames` is an indexed list of frames such as `FrameList` (dump/named_stacks.hpp): `size()`,
 /// `index_of(stack, address)`, `source(i)`, `place(i)`. Each frame is matched to the rules once.
@@ -118,10 +121,14 @@ class LeakFinder {
   bool sort_in(const StackSummary& stack) {
     const auto [allocations, bytes] = held_by(stack);
     const RuleVerdict verdict = allocations == 0 ? RuleVerdict() : verdict_on(stack);
-    if (!leaks_.rule_of_stack.push_back(verdict.suppressed_by)) return false;
+    std::uint32_t rule = verdict.suppressed_by;
+    if (allocations > 0 && rule == Leaks::kNoRule && is_expected_to_stay(stack)) {
+      rule = Leaks::kExpectedToStay;
+    }
+    if (!leaks_.rule_of_stack.push_back(rule)) return false;
     if (allocations == 0) return true;
     if (verdict.matched != Leaks::kNoRule) leaks_.rules[verdict.matched].add(allocations, bytes);
-    if (verdict.suppressed_by != Leaks::kNoRule || is_expected_to_stay(stack)) {
+    if (rule != Leaks::kNoRule) {
       leaks_.suppressed.add(allocations, bytes);
       return true;
     }

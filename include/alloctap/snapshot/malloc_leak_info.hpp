@@ -60,8 +60,8 @@ static_assert(sizeof(MallocLeakEntry) == 2 * sizeof(std::size_t) + 32 * sizeof(s
   return true;
 }
 
-/// Implements both functions over a `Tracker`. Thread-safe; must not be used inside a hook. Lists
-/// only recorded blocks; with sampling, only sampled blocks.
+/// Implements get_malloc_leak_info and free_malloc_leak_info over a `Tracker`. Lists only recorded
+/// (with sampling, only sampled) blocks. Thread-safe; must not be used inside a hook.
 template <class Tracker>
 struct MallocLeakInfo {
   /// Returns a list of `MallocLeakEntry` in `*info`, which the caller frees with `release`.

@@ -125,7 +125,7 @@ inline void sort(ArenaArray<OwnershipRow>& rows) noexcept {
 /// thread that got the address next counts as freeing the block. Frees of unknown blocks, such as
 /// blocks allocated before the session, are omitted. If a thread reuses the counters of ended
 /// threads (`ThreadSummary::threads`), the ended threads and their successor count as one thread.
-/// Blocks that the successor frees for ended threads then count as its own.
+/// If the successor frees an ended thread's block, allocating and freeing thread are then equal.
 [[nodiscard]] inline Result<OwnershipMatrix> ownership_matrix(const Snapshot& snapshot) {
   if (Status status = ownership::check(snapshot); !status.ok()) return status;
   OwnershipMatrix matrix;

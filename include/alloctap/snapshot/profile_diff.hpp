@@ -32,7 +32,7 @@ struct SavedFrame {
   std::size_t sources = 0;
 };
 
-/// A stack and its sums. `sums.stack` is no id of this process.
+/// A stack and its sums. `sums.stack` is unused: it is not a StackId of this process.
 struct SavedStack {
   StackSummary sums;
   /// The stack's range in `SavedProfile::frame_numbers`. Its frames are listed innermost first.
@@ -145,7 +145,7 @@ struct ProfileDiff {
 /// Computes the difference of two profiles. Control plane.
 class ProfileDiffer {
  public:
-  /// Adds the stacks of the earlier or later (`is_after`) profile. Returns false if out of memory.
+  /// Adds the later (if `is_after`) or the earlier profile. Returns false if out of memory.
   [[nodiscard]] bool add(const SavedProfile& profile, StackMatch match, bool is_after) {
     const SavedStackKeys keys(profile, match);
     if (!keys.complete()) return false;

@@ -196,9 +196,9 @@ struct ReplayDifference {
 }
 
 /// Calls `visit(const ReplayDifference&)` for each difference. Ignores differences of peaks within
-/// `peak_tolerance`, and unmatched frees if the snapshot does not know them. Temporary allocations
-/// may differ by `open_reallocations`. Temporary allocations are not compared after a pause,
-/// because threads may have allocated during the pause.
+/// `peak_tolerance`, and of unmatched frees if the snapshot has no number of them. Temporary
+/// allocations may differ by `open_reallocations`. Temporary allocations are not compared after a
+/// pause, because threads may have allocated during the pause.
 template <class Visit>
 void visit_replay_differences(const Snapshot& snapshot, const Replay& replay, Visit&& visit) {
   StackId stack = kNoStackId;

@@ -130,7 +130,7 @@ struct ThreadSummary {
   /// Bytes allocated minus bytes freed by the thread. Negative if the thread frees blocks of other
   /// threads. The sum over all threads equals the live bytes.
   std::int64_t net_bytes = 0;
-  /// `ThreadNumber` in the owner of the thread's stacks; `kNoThread` if unknown.
+  /// The thread's number in `StackOwner`; `kNoThread` if unknown.
   ThreadNumber number = kNoThread;
   /// The thread's live blocks; nullopt if unknown. An estimate if live numbers are estimates.
   /// Blocks without a known stack count for no thread.
@@ -270,7 +270,7 @@ struct Snapshot {
   /// The history of game frames. Unknown unless the tracker has a game-frame observer.
   FrameHistory frames;
   /// Whether the tracker supports no-allocation scopes. If true, `scope_offences` lists their
-  /// allocations by first occurrence; `left_out_scope_offences` counts dropped ones.
+  /// violations in order of first occurrence; `left_out_scope_offences` counts unlisted violations.
   bool scopes_known = false;
   ArenaArray<OffenceSum> scope_offences;
   std::uint64_t left_out_scope_offences = 0;
@@ -283,7 +283,7 @@ struct Snapshot {
   /// The names of tags. A stack's tag is `table->owner(stack).tag`. nullptr if the tracker has no
   /// tags. The tracker owns the table and never destroys it.
   const TagTable* tags = nullptr;
-  /// Overhead bytes of named allocators, indexed by TagId. Tags behind the end have no overhead.
+  /// Overhead bytes of named allocators, indexed by TagId. Tags beyond the array have no overhead.
   ArenaArray<std::uint64_t> overheads;
   /// The strings to which `markers` refer.
   TextPool names;

@@ -1,7 +1,7 @@
 /// The fields of the summaries in a snapshot, for writing and reading them.
 ///
-/// JSON reports and recordings are written, and recordings are read, by these lists. To add a
-/// field, add a member to its summary, a line here, and a description in dump/README.md.
+/// The writers of JSON reports and recordings, and the reader of recordings, use these lists. To
+/// add a field, add a member to its summary, a line here, and a description in dump/README.md.
 ///
 /// `visit_fields(summary, visit)` calls `visit(name, field)` for each field. For a field that is
 /// omitted at a certain value, it calls `visit(name, field, value)`. Names that end in `_bytes` or
@@ -21,7 +21,7 @@ namespace alloctap {
 template <class Summary, class Of>
 concept FieldsOf = std::same_as<std::remove_const_t<Summary>, Of>;
 
-/// A summary whose fields have their names alone.
+/// A default-constructed summary, for visits that use only the names and types of fields.
 template <class Summary>
 inline constexpr Summary kEmpty{};
 

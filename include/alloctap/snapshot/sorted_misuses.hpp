@@ -34,10 +34,10 @@ struct SortedMisuses {
   ArenaArray<MisuseSum> rules;
 };
 
-/// Divides the faults of a snapshot by suppression rules. The first rule applies that matches the
-/// fault's kind and a frame in any of its stacks. If there are `only-` rules for the kind, they are
-/// matched in this way too. The first `only-` rule suppresses each fault that no `only-` rule
-/// matches.
+/// Divides the faults of a snapshot by suppression rules. The first rule that matches the fault's
+/// kind and a frame in any of its stacks suppresses the fault. `only-` rules for the kind are
+/// matched in the same way. If there are such rules but none matches, the first of them suppresses
+/// the fault.
 ///
 /// `frames` must contain all frames of all faults. `names_frame` describes `Frames`.
 template <class Frames>

@@ -119,16 +119,16 @@ TEST_CASE("stacks are leaf-first indices into the frames") {
        "module": null, "offset": null}])json"));
   CHECK(report["stacks"] == json::parse(R"json([
       {"frames": [], "tag": null, "thread": null,
-       "suppressed_by": null, "outside_size_range": false, "allocations": 7, "allocated_bytes": 70, "live_allocations": 2,
+       "suppressed_by": null, "expected_to_stay": false, "outside_size_range": false, "allocations": 7, "allocated_bytes": 70, "live_allocations": 2,
        "live_bytes": 3, "temporary_allocations": 0, "unreachable": null},
       {"frames": [0, 1, 3], "tag": null, "thread": null,
-       "suppressed_by": null, "outside_size_range": false, "allocations": 1000, "allocated_bytes": 65536, "live_allocations": 10,
+       "suppressed_by": null, "expected_to_stay": false, "outside_size_range": false, "allocations": 1000, "allocated_bytes": 65536, "live_allocations": 10,
        "live_bytes": 40960, "temporary_allocations": 250, "unreachable": null},
       {"frames": [2, 3], "tag": null, "thread": null,
-       "suppressed_by": null, "outside_size_range": false, "allocations": 5, "allocated_bytes": 5242880, "live_allocations": 1,
+       "suppressed_by": null, "expected_to_stay": false, "outside_size_range": false, "allocations": 5, "allocated_bytes": 5242880, "live_allocations": 1,
        "live_bytes": 1048575, "temporary_allocations": 1, "unreachable": null},
       {"frames": [4], "tag": null, "thread": null,
-       "suppressed_by": null, "outside_size_range": false, "allocations": 1234567, "allocated_bytes": 99, "live_allocations": 0,
+       "suppressed_by": null, "expected_to_stay": false, "outside_size_range": false, "allocations": 1234567, "allocated_bytes": 99, "live_allocations": 0,
        "live_bytes": 0, "temporary_allocations": 1234567, "unreachable": null}])json"));
   CHECK(report["mappings"] == json::parse(R"({"mappings": 9, "unmappings": 4,
       "mapped_bytes": 40960, "live_mappings": 2, "live_bytes": 8192, "peak_live_bytes": 12288, "dropped": 0,

@@ -1,10 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "alloctap/dump/json_dump.hpp"
 #include "alloctap/dump/json_sections.hpp"
 #include "tests/support/sample_report.hpp"
+#include "tests/support/tagged_report.hpp"
 
 namespace {
 
@@ -37,6 +39,22 @@ TEST_CASE("leaks are told where suppressions ask for them") {
   CHECK(report["stacks"][0]["unreachable"].is_null());
   CHECK(report["stacks"][1]["suppressed_by"] == 1);
   CHECK(report["stacks"][3]["suppressed_by"].is_null());
+}
+
+TEST_CASE("what the program expects to stay is no leak, in the sum and at its stack") {
+  TaggedReport sample;
+  const auto stays = sample.tags->find_or_add(sample.game, ALLOCTAP_EXPECTED_TO_STAY);
+  sample.add({sample.intern({SampleReport::kMain + 1}, {.tag = stays}), {1, 512, 0}, 1, 512});
+  const alloctap::Suppressions suppressions;
+  const json report = parsed_leaks(sample.report(), &suppressions);
+  CHECK(report["leaks"]["suppressed"]["live_bytes"] == 512);
+  std::uint64_t leaked = 0;
+  for (const json& stack : report["stacks"]) {
+    CHECK(stack["suppressed_by"].is_null());
+    CHECK(stack["expected_to_stay"] == (stack["tag"] == "Game/" ALLOCTAP_EXPECTED_TO_STAY));
+    if (!stack["expected_to_stay"]) leaked += stack["live_bytes"].get<std::uint64_t>();
+  }
+  CHECK(leaked == report["leaks"]["live_bytes"]);
 }
 
 TEST_CASE("what a scan found is told of each stack and of all") {

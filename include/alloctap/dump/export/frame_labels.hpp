@@ -26,7 +26,7 @@ struct LabelledFrame {
   std::string_view file = {};
   /// The source line, counted from 1; 0 if unknown.
   std::uint32_t line = 0;
-  /// Whether the function is inlined into the next outer frame's function; both have one `place`.
+  /// Whether the function is inlined into that of the next frame, which has the same `place`.
   bool inlined = false;
   /// The call's number in the `FrameList`, or `kNoPlace` for the placeholder of a stack without
   /// frames.

@@ -96,7 +96,7 @@ class FunctionNumbers {
  private:
   TextNumbers texts_;
   PathTree pairs_;
-  /// Indexed by trie node: the function's number plus 1, or 0 if no function ends there.
+  /// Indexed by trie node: the function's number plus 1, or 0 if no function's path ends here.
   ArenaArray<std::uint32_t> numbers_;
   ArenaArray<Function> functions_;
 };

@@ -46,7 +46,7 @@ struct LifetimeBreakdown {
 
 namespace internal {
 
-/// Returns whether `part` can be a subset of `all`: neither part nor rest has bytes but no blocks.
+/// Returns whether `part` can be a subset of `all`. If part or rest has bytes, it must have blocks.
 [[nodiscard]] constexpr bool can_be_part(const BlockCount& part, const BlockCount& all) noexcept {
   if (part.blocks > all.blocks || part.bytes > all.bytes) return false;
   const BlockCount left = all - part;
@@ -188,8 +188,8 @@ struct HeaptrackShare {
 };
 
 /// A `HeaptrackShare` for each stack, in the arena. A temporary block is freed directly after its
-/// allocation, so only one temporary block can be live at the peak. The stack that held most bytes
-/// gets that block. If a stack's numbers are inconsistent, ignores blocks live only at the peak.
+/// allocation, so only one can be live at the peak. The stack with most bytes at the peak gets this
+/// block. If a stack's numbers are inconsistent, ignores blocks live only at the peak.
 class HeaptrackPlan {
  public:
   explicit HeaptrackPlan(const Snapshot& snapshot) noexcept {
@@ -228,7 +228,7 @@ class HeaptrackPlan {
                     {.held = *held, .temporary = temporary - 1, .temporary_at_peak = true});
   }
 
-  /// Moves the temporary block that is live at the peak from its current stack to the last stack.
+  /// Assigns the temporary block that is live at the peak to the stack added last, with `share`.
   void take_the_moment(const BlockCount& all, const BlockCount& at_end, const BlockCount& at_peak,
                        const HeaptrackShare& share) noexcept {
     if (temporary_at_peak_) shares_[*temporary_at_peak_] = given_up_;
@@ -254,7 +254,7 @@ class HeaptrackPlan {
   /// Indexed like `Snapshot::stacks`.
   ArenaArray<HeaptrackShare> shares_;
   std::optional<std::size_t> temporary_at_peak_;
-  /// Bytes at the peak of the stack that has the temporary block; its share without that block.
+  /// The stack of the temporary block: its bytes at the peak; its share without the block.
   std::uint64_t bytes_at_peak_ = 0;
   HeaptrackShare given_up_;
   bool complete_ = true;

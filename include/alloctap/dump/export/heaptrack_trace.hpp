@@ -309,7 +309,7 @@ class HeaptrackTimeline {
     lines_.line('+', kind);
   }
 
-  /// Writes the free of a block. In `live_`, `BlockRecord::stack` is the block's `a` line.
+  /// Writes the free of a block. In `live_`, `BlockRecord::stack` is the number of an `a` line.
   void write_free(const BlockRecord& block) {
     if (block.stack != kNoStackId) lines_.line('-', block.stack);
   }

@@ -170,7 +170,7 @@ struct HoldingModule {
 /// counts as two. Uses arena memory. The report must outlive this object.
 class ModuleStacks {
  public:
-  /// Groups `summaries` by module. They are the report's sums of blocks, or of mappings, per stack.
+  /// Groups by module `summaries`, the report's sums per stack of either blocks or mappings.
   template <class Summary>
   ModuleStacks(const Report& report, const ArenaArray<Summary>& summaries) noexcept
       : report_(report) {

@@ -217,8 +217,11 @@ class JsonWriting {
 
   void write_rule_of_stack(std::size_t number) {
     const std::uint32_t rule = leaks_ ? leaks_->rule_of_stack[number] : Leaks::kNoRule;
+    const bool is_expected = rule == Leaks::kExpectedToStay;
     json_.key("suppressed_by");
-    json_.value_unless(rule, Leaks::kNoRule);
+    json_.value_unless(is_expected ? Leaks::kNoRule : rule, Leaks::kNoRule);
+    json_.key("expected_to_stay");
+    json_.value(is_expected);
   }
 
   void write_game_frames(const FrameList& frames) {

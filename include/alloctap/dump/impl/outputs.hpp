@@ -119,7 +119,7 @@ class OutputFile {
     const std::string_view name = path.substr(path.find_last_of(os::kPathSeparators) + 1);
     PartialSuffix suffix;
     suffix.append(static_cast<std::uint32_t>(os::current_process_id()));
-    // A name too long without the suffix is not cut: the system then refuses it before the dump.
+    // Does not cut a name that is too long without the suffix: opening it fails before the dump.
     const bool is_cut = name.size() <= os::kMaxFileNameBytes &&
                         name.size() + suffix.text().size() > os::kMaxFileNameBytes;
     if (is_cut) {

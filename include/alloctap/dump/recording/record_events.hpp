@@ -115,9 +115,9 @@ class SavedEvents {
 };
 
 /// Writer of a `FrameHistory` as tables "game ...", which `SavedGameFrames` reads. Writes nothing
-/// if the tracker does not observe game frames. Kinds and measures have their names in schema
-/// alloctap.heap/1. Stacks and tags are ids; `kNoStackId` means no stack. All arguments must
-/// outlive this object.
+/// if the tracker does not observe game frames. Writes kinds and measures as the names that schema
+/// alloctap.heap/1 has for them. Stacks and tags are ids; `kNoStackId` means no stack. All
+/// arguments must outlive this object.
 class RecordGameFrames {
  public:
   RecordGameFrames(RecordWriter& record, const FrameHistory& history) noexcept
@@ -181,7 +181,7 @@ class RecordGameFrames {
     }
   }
 
-  /// Writes each measure's frames, worst first. `slowest_call.duration_ns` is 0 without any call.
+  /// Writes frames by measure, worst first. `slowest_call.duration_ns` is 0 if no call was timed.
   void write_worst() {
     record_.begin_table("game worst", {{kText, "measure"}}, kFieldColumns<WorstFrame>,
                         {{kNumber, "other_stacks.allocations"},

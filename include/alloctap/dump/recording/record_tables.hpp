@@ -175,7 +175,7 @@ inline void write_pools(RecordWriter& record, const PoolsSummary& pools) {
   if (!pools.known) return;
   record.begin_table("pool numbers", {{kText, "key"}, {kNumber, "value"}});
   visit_fields(pools, [&](std::string_view key, const auto& value) {
-    // The row of a number that is unknown is missing.
+    // A number that is unknown has no row.
     if constexpr (requires { value.has_value(); }) {
       if (value) record.row(key, *value);
     } else {

@@ -27,9 +27,9 @@ namespace alloctap {
 /// Recorded stacks with new ids, in the order of their recorded ids. Not thread-safe.
 class SavedStacks {
  public:
-  /// Adds the stack with the recorded id `before`. Returns false without adding anything unless ids
-  /// ascend. If an earlier stack has equal owner and addresses, the two stacks ran through
-  /// different modules. Lookup by frames then no longer finds the earlier stack.
+  /// Adds the stack with the recorded id `before`. Returns false without adding anything if
+  /// `before` is not above all earlier ids. An earlier stack with equal owner and addresses ran
+  /// through different modules; lookup by frames no longer finds that stack.
   [[nodiscard]] bool add(std::uint64_t before, std::span<const std::uintptr_t> calls,
                          const StackOwner& owner) {
     if (!renamed_.empty() && renamed_.back().before >= before) return false;

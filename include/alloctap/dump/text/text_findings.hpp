@@ -270,9 +270,9 @@ inline void write_misuses(const Report& report, const SortedMisuses& sorted,
   }
 }
 
-/// Writer of each measure's median (rounded up to the bound of a histogram class), worst game frame
-/// and that frame's first stacks, and of each budget's state. Writes nothing without game frames
-/// and budgets. All arguments must outlive this object.
+/// Writer of each budget's state and, for each measure, of the median (rounded up to the bound of a
+/// histogram class), the worst game frame and that frame's first stacks. Writes nothing without
+/// game frames and budgets. All arguments must outlive this object.
 class TextGameFrames {
  public:
   static constexpr std::size_t kShownStacks = 3;

@@ -260,7 +260,7 @@ struct TextParts {
   const ArenaArray<const StackSummary*>& stacks;
   const FrameList& frames;
   const TextPeak& peak;
-  /// Both are nullptr if stacks have no owners. No code of `TextOwners` is then compiled.
+  /// nullptr, as is `write_owner`, if stacks have no owners. `TextOwners` is then not compiled.
   TextOwners* owners = nullptr;
   void (*write_owner)(TextOwners& owners, StackId stack) = nullptr;
   /// nullptr until the misuses are sorted.

@@ -391,7 +391,7 @@ class TextDumpWriter : public TextDump {
   using StackOrder = ArenaArray<const StackSummary*>;
   using MappingOrder = ArenaArray<const MappingSummary*>;
 
-  /// Returns the stacks that the report shows or that rules may match. Only they are symbolized.
+  /// Returns the stacks that the report shows or that rules may match. No others are symbolized.
   ArenaArray<StackId> shown_stacks(const Report& report, const TextSections& sections,
                                    const StackOrder& stacks, const MappingOrder& mappings,
                                    const TextPeak& peak, DumpWriter& out) const {

@@ -42,7 +42,7 @@ struct TextSections {
                      DumpWriter& out) = nullptr;
 };
 
-/// Each function sets the members that write the sections it is named after. Control plane.
+/// Each function sets the members of `sections` for the sections in its name. Control plane.
 void add_misuse_sections(TextSections& sections) noexcept;
 void add_owner_sections(TextSections& sections) noexcept;
 void add_pool_sections(TextSections& sections) noexcept;

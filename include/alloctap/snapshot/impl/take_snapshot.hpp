@@ -178,8 +178,8 @@ ALLOCTAP_INLINE void SnapshotBuilder::read_log() noexcept {
   snapshot_.account.unlogged_events = snapshot_.events.missed;
 }
 
-/// Copies the last recorded peak, unless more bytes are live now. In that case the current state is
-/// the peak. It may have no peak snapshot, because the excess is small.
+/// Copies the last recorded peak, unless more bytes are live now; then the current state is the
+/// peak. The peak tracker ignores a small excess over the last recorded peak.
 ALLOCTAP_INLINE void SnapshotBuilder::read_peak() noexcept {
   const Peak& last = data_.peak.last();
   peak_is_now_ = last.live_bytes < live_.live_bytes();

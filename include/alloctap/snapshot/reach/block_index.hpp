@@ -102,7 +102,7 @@ class BlockIndex {
     return true;
   }
 
-  /// Adds the regions in which block `behind - 1` extends but no block begins.
+  /// Adds the regions into which block `behind - 1` extends and in which no block begins.
   bool add_inner_regions(std::size_t behind) noexcept {
     const ScannedBlock& last = blocks_[behind - 1];
     const std::uintptr_t next = behind < blocks_.size()

@@ -36,8 +36,8 @@ enum class BlockMark : std::uint8_t {
 /// block's bytes. As in LeakSanitizer, the end address does not count. Pointers from a block to
 /// itself are ignored.
 ///
-/// Uses a work list instead of recursion, because chains may be long. Marks and work list take 5
-/// bytes per block in the arena. Not thread-safe.
+/// Uses a work list instead of recursion, because chains of pointers may be long. Marks and work
+/// list take 5 bytes per block in the arena. Not thread-safe.
 template <MemoryImage Memory>
 class BlockMarks {
  public:
@@ -122,8 +122,8 @@ class BlockMarks {
     }
   }
 
-  /// Marks all blocks reachable from `first`, a block in a cycle, as indirectly lost. The first
-  /// block of a cycle visited earlier may be among the marked blocks.
+  /// Marks the blocks reachable from `first`, a block in a cycle, as indirectly lost. These may
+  /// include the definitely lost block of a cycle visited earlier, which becomes indirectly lost.
   void spread_from_circle(std::uint32_t first) {
     while (!waiting_.empty()) {
       for_each_target(take_waiting(), [&](std::uint32_t target) {

@@ -51,7 +51,7 @@ struct ScanOrder {
   std::span<const AddressRange> own_memory;
   /// The address range of each module, in order of address.
   std::span<const Module> modules;
-  /// Blocks that were allocated before the tracker was installed, as found at that time.
+  /// Blocks allocated before the tracker was installed, as found during the installation.
   std::span<const AddressRange> earlier_blocks;
   /// Pointers that the tracker stores for the program, outside the program's memory.
   std::span<const std::uintptr_t> kept_pointers;
@@ -70,7 +70,7 @@ struct ScanOrder {
 ///
 /// Returns the range of the array and of the arena's members before the array. Returns an empty
 /// range if `words` contains no array. Recognizes the array by the empty lists at its end: both
-/// words of an empty list point two words before the first of them.
+/// words of an empty list's head hold the address two words below the head.
 [[nodiscard]] inline AddressRange find_allocator_lists(std::span<const std::uintptr_t> words,
                                                        std::uintptr_t address) noexcept {
   constexpr std::size_t kListWords = 2 * 127;
@@ -118,9 +118,9 @@ class FrozenScan {
 
   bool read_blocks() noexcept;
 
-  /// Lists the mapped regions. Must not allocate or free memory meanwhile, because the list must
-  /// not contain regions that are unmapped later. Regions of the arena are an exception, because
-  /// they are excluded from the roots.
+  /// Lists the mapped regions. Must not allocate or free memory while it lists them, because the
+  /// list must not contain regions that are unmapped later. Only regions of the arena may be
+  /// unmapped, because they are excluded from the roots.
   bool read_regions(bool& described) noexcept;
 
   bool add_programs() noexcept;
@@ -144,11 +144,11 @@ class FrozenScan {
 
   void add_root(AddressRange root) noexcept;
 
-  /// Marks the block of a reallocation in progress. The block is in no table, and only the
+  /// Makes the block of a reallocation in progress a root. The block is in no table, and only the
   /// reallocating thread has the block's new address.
   void add_moved(const MovedBlock& moved, os::ThreadId id) noexcept;
 
-  /// Marks the block at `word` if it may be a new block that is not recorded yet.
+  /// Makes `bytes` bytes at `word` a root if they may be a block that is not recorded yet.
   void add_moved_to(std::uintptr_t word, std::size_t bytes) noexcept;
 
   /// Returns whether the thread was stopped in a hooked call.

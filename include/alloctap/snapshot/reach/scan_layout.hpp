@@ -172,8 +172,8 @@ struct ScanLayout {
   }
 };
 
-/// A `MemoryImage` of this process. Reads private memory that it can access directly. Copies other
-/// memory by system calls, which do not fault on unreadable pages. Not thread-safe.
+/// A `MemoryImage` of this process. Reads accessible private anonymous memory directly. Copies
+/// other memory by system calls, which do not fault on unreadable pages. Not thread-safe.
 class CopiedMemory {
  public:
   using Words = std::span<const std::uintptr_t>;
@@ -226,7 +226,7 @@ class CopiedMemory {
     });
   }
 
-  /// Returns the number of bytes that were to be visited but could not be read.
+  /// Returns the number of bytes in the visited ranges that could not be read.
   [[nodiscard]] std::uint64_t unread_bytes() const noexcept { return unread_bytes_; }
 
  private:

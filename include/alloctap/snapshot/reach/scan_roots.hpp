@@ -128,7 +128,7 @@ class ScanRoots {
   }
 
   /// Returns whether the loader made the region read-only after relocation (RELRO). Uses the
-  /// module's program headers or, if unknown, whether a module's writable memory follows.
+  /// module's program headers. If unknown, tests whether writable memory of a module follows.
   [[nodiscard]] bool was_writable(const ScanRegion& region) const noexcept {
     if (region.for_writing) return *region.for_writing && !region.executable;
     const ScanRegion* const next = &region + 1;
@@ -254,9 +254,9 @@ class EndedThreads {
     return stack.start;
   }
 
-  /// Returns the begin of the descriptor. If the thread pointer addresses the descriptor, its first
-  /// and third word hold its own address. Otherwise assumes that the descriptor begins
-  /// `kLeastBefore` words before the three words.
+  /// Returns the begin of the descriptor. If the thread pointer addresses the descriptor, the first
+  /// and the third word of the descriptor hold the descriptor's address. Otherwise assumes that the
+  /// descriptor begins `kLeastBefore` words before the three words.
   static std::uintptr_t begin_of_description(std::uintptr_t at, Words words,
                                              std::size_t three) noexcept {
     const std::size_t most = std::min(three, kMaxBefore);
@@ -279,7 +279,7 @@ class EndedThreads {
 
   ScanLayout& layout_;
   Memory& memory_;
-  /// Range above the last found stack that is excluded because its thread was joined.
+  /// If the last found thread was joined: the range from the thread id in its descriptor on.
   AddressRange joined_;
 };
 
@@ -295,10 +295,10 @@ class ProgramFrames {
   ProgramFrames(AddressRange tracker, AddressRange c_library) noexcept
       : tracker_(tracker), c_library_(c_library) {}
 
-  /// Sets the registers in `thread` to their values at the entry to the tracker. If the program
-  /// called the tracker, sets them only if `needs_no_arguments`, because argument registers may
-  /// hold the only pointer to a block. If a signal entered the tracker, always sets them. Leaves
-  /// `thread` unchanged if the thread is outside the tracker or unwinding fails.
+  /// Sets the registers in `thread` to their values at the entry to the tracker, if a signal
+  /// entered the tracker or if `needs_no_arguments`. Otherwise leaves them unchanged, because
+  /// argument registers of the program's call may hold the only pointer to a block. Also leaves
+  /// them unchanged if the thread is outside the tracker or if unwinding fails.
   void leave_tracker(os::ThreadRegisters& thread, bool needs_no_arguments) noexcept {
     if (tracker_.empty() || thread.general_count < arch::DwarfRegisters::kCount) return;
     begin(thread);
