@@ -10,7 +10,7 @@ namespace alloctap::os {
 /// Returns the time since an arbitrary start. The clock never goes back.
 std::int64_t monotonic_ns() noexcept;
 
-/// Returns the time of `monotonic_ns`. May be cheaper, but advance only every few milliseconds.
+/// Returns the time of `monotonic_ns`. On some systems, is cheaper but some milliseconds late.
 std::int64_t coarse_monotonic_ns() noexcept;
 
 /// Returns the CPU time that the calling thread has used.
@@ -27,8 +27,8 @@ struct ThreadUsage {
   std::uint64_t waits = 0;
   /// Involuntary context switches.
   std::uint64_t preemptions = 0;
-  /// CPU time in nanoseconds. Set only if the system has no per-thread counters. Its resolution is
-  /// up to `kProcessorTimeStep`.
+  /// CPU time in nanoseconds, in steps of up to `kProcessorTimeStep`. Set only if the system has no
+  /// per-thread counters.
   std::int64_t processor_ns = 0;
 };
 
@@ -36,8 +36,8 @@ struct ThreadUsage {
 inline constexpr std::int64_t kProcessorTimeStep = 16'000'000;
 
 /// Reads the calling thread's usage. Returns false if the system has no data. Costs some 100 ns.
-/// errno may change. The constant `kCountsThreadUsage` is true if the system sets all members
-/// except `processor_ns`.
+/// errno may change. The constant `kCountsThreadUsage` is true if this function sets the counters,
+/// false if it sets only `processor_ns`.
 bool read_thread_usage(ThreadUsage& usage) noexcept;
 
 }  // namespace alloctap::os

@@ -30,7 +30,7 @@ class File {
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   /// Returns the descriptor and gives up its ownership.
   int release() noexcept { return std::exchange(descriptor_, -1); }
-  /// Closes the file. The error may come from an earlier write.
+  /// Closes the file. The returned error may be that of an earlier write.
   int close() noexcept;
 
  private:
@@ -40,10 +40,10 @@ class File {
 /// Opens `path` for reading. Stores 0 or the negated system error in `error`.
 File open_for_reading(const char* path, int& error) noexcept;
 
-/// Creates `path` for writing. Fails if it exists.
+/// Creates `path` for writing. Fails if the file exists.
 File create_for_writing(const char* path, int& error) noexcept;
 
-/// Opens an existing file for appending, without truncation. Never blocks: a pipe needs a reader.
+/// Opens an existing file for appending. Never blocks: fails for a pipe without a reader.
 File open_for_appending(const char* path, int& error) noexcept;
 
 /// Reads up to `buffer.size()` bytes. Returns 0 at the end of the file.
@@ -52,8 +52,8 @@ std::ptrdiff_t read_some(int descriptor, std::span<char> buffer) noexcept;
 /// Writes all of `text`, repeating partial writes.
 int write_all(int descriptor, std::string_view text) noexcept;
 
-/// Writes as `write_all` does, but a pipe or socket without a reader raises no SIGPIPE, only an
-/// error. Makes more system calls than `write_all`, which seccomp filters may refuse.
+/// Writes as `write_all` does, but a pipe or socket without a reader causes only an error, no
+/// SIGPIPE. Makes additional system calls, which seccomp filters may refuse.
 int write_all_without_signal(int descriptor, std::string_view text) noexcept;
 
 int rename_file(const char* from, const char* to) noexcept;
@@ -91,8 +91,9 @@ class FileView {
 /// Linux only.
 [[nodiscard]] std::string_view read_link(const char* path, std::span<char> buffer) noexcept;
 
-/// Finds, in the system's order, the first name with `prefix` in the directory `path`. Stores and
-/// returns it in `buffer`; "" if not found or too long. May allocate. Control plane. Linux only.
+/// Stores in `buffer` and returns the first name with `prefix` that the system lists in the
+/// directory `path`; "" if there is none, or if it does not fit. May allocate. Control plane. Linux
+/// only.
 [[nodiscard]] std::string_view find_name(const char* path, std::string_view prefix,
                                          std::span<char> buffer) noexcept;
 

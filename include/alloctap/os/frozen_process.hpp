@@ -1,4 +1,4 @@
-/// Stop-the-world for this process. Freezes only a copy of it if the system can copy processes.
+/// Stop-the-world for this process or, if the system can copy processes, a frozen copy of it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace alloctap::os {
 struct FrozenState {
   /// Number of filled entries in `FreezeRequest::threads`.
   std::size_t threads = 0;
-  /// Number of threads that were not stopped, as from `FrozenProcess::unseen()`.
+  /// Number of threads that were not stopped, equal to `FrozenProcess::unseen()`.
   std::size_t unseen = 0;
   /// Bytes missing from the copy: omitted by fork and not readable from the original process.
   std::uint64_t unread_bytes = 0;
@@ -27,8 +27,8 @@ struct FreezeRequest {
   /// another thread may hold, or release a lock that the caller holds.
   void (*body)(void* argument, const FrozenState& state) noexcept = nullptr;
   void* argument = nullptr;
-  /// Scratch memory of at least `kFreezeStack` bytes, aligned to 16. The body may run on a copy of
-  /// this memory as its stack, on a copy of the calling thread's stack, or on that stack itself.
+  /// Scratch memory of at least `kFreezeStack` bytes, aligned to 16. The body's stack is a copy of
+  /// this memory, a copy of the calling thread's stack, or the calling thread's stack itself.
   std::span<std::byte> stack;
   /// Output array with one entry for each other thread. Threads that do not fit are not stopped.
   std::span<ThreadRegisters> threads;
@@ -36,14 +36,14 @@ struct FreezeRequest {
 
 inline constexpr std::size_t kFreezeStack = 256 * 1024;
 
-/// Stops the process's threads once. Takes no lock and does not allocate, but system calls made by
-/// this class may. A copy does not run the program's fork handlers. The program's waits and SIGCHLD
-/// handlers do not see the copy's exit. Not thread-safe.
+/// A freeze, to be started at most once. Takes no lock and does not allocate, except inside system
+/// calls. A copy does not run the program's fork handlers. The program's waits and SIGCHLD handlers
+/// do not see the copy's exit. Not thread-safe.
 class FrozenProcess {
  public:
   /// Stops all other threads and stores their registers in `request.threads`. Starts the body in a
-  /// copy of the process, or runs it in the process, and then resumes the threads. Returns 0, or
-  /// the negated errno if the copy failed.
+  /// copy of the process, or runs the body in the process, and then resumes the threads. Returns 0,
+  /// or the negated errno if the copy failed.
   [[nodiscard]] int start(const FreezeRequest& request) noexcept;
 
   /// Returns the number of threads that were not stopped: their registers are missing, and their
@@ -63,7 +63,7 @@ class FrozenProcess {
 /// Returns true if this system runs the body in a copy of the process.
 [[nodiscard]] constexpr bool can_copy_process() noexcept;
 
-/// Returns true if `start` would not disturb the program, as a copy in a new PID namespace would.
+/// Returns false if a copy would disturb the program, because it would begin a PID namespace.
 bool may_copy_process() noexcept;
 
 /// Maps zeroed pages as `map_pages` does, but shared with copies of the process.

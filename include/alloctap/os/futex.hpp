@@ -8,7 +8,7 @@
 
 namespace alloctap::os {
 
-/// Timeout of `futex_wait` without a limit.
+/// A timeout for `futex_wait` that means no time limit.
 inline constexpr std::int64_t kForever = -1;
 
 /// Blocks while `word == expected`, at most `timeout_ns` nanoseconds. May wake spuriously.

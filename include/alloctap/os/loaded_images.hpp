@@ -27,7 +27,8 @@ struct LoadedImage {
 template <class Visit>
 void visit_loaded_images(Visit&& visit) noexcept;
 
-/// Numbers of modules loaded and unloaded so far. Every change of the loader's list increases one.
+/// Numbers of modules loaded and unloaded so far. Each change of the loader's list increases one
+/// number.
 struct LoaderCounts {
   std::uint64_t loaded = 0;
   std::uint64_t unloaded = 0;
@@ -37,13 +38,13 @@ LoaderCounts loader_counts() noexcept;
 
 std::uintptr_t executable_address() noexcept;
 
-/// Return the address of the dynamic loader or of the vdso; 0 if the process has no such module.
+/// Return the addresses of the dynamic loader and of the vdso; 0 if the process has no such module.
 std::uintptr_t loader_address() noexcept;
 std::uintptr_t vdso_address() noexcept;
 
 /// Returns the next definition of `name` after the calling module in lookup order, as RTLD_NEXT
 /// does; nullptr if no other exists. Calls the loader, which takes its lock and may allocate.
-/// Control plane; otherwise only if the bootstrap arena serves the thread's allocations.
+/// Control plane; inside malloc, only while the bootstrap arena serves the thread's allocations.
 void* next_symbol(const char* name) noexcept;
 
 using MallocHook = void*(std::size_t size, const void* caller);
@@ -63,12 +64,13 @@ struct MallocHookVariables {
   }
 };
 
-/// Returns bionic's variables, since API level 28; an empty object for other C libraries.
+/// Returns the addresses of bionic's variables, which exist since API level 28. Returns an empty
+/// object for other C libraries.
 MallocHookVariables bionic_hook_variables() noexcept;
 
 /// Returns the address of the oldest version of glibc's symbol `name` for this architecture;
-/// nullptr if undefined or not glibc. Unlike dlsym, finds symbols that glibc keeps only for old
-/// programs. Control plane, because it calls the loader.
+/// nullptr if undefined, or if the C library is not glibc. Unlike dlsym, finds compatibility
+/// symbols, which glibc exports only for old programs. Control plane, because it calls the loader.
 void* oldest_glibc_symbol(const char* name) noexcept;
 
 /// Returns the loader's path of the module that contains `address`; "" if unknown. The path is
@@ -78,10 +80,10 @@ std::string_view module_path(const void* address) noexcept;
 /// Returns true if the executable is linked statically: such a process starts without a loader.
 bool is_static_executable() noexcept;
 
-/// Returns the definition that the program's calls of `name` are bound to; nullptr if undefined or
-/// if the program is statically linked. It is the first one in the lookup order of the program's
-/// modules. Includes definitions that exist only for old programs, as in glibc's libc_malloc_debug.
-/// Control plane: the loader locks and may allocate.
+/// Returns the definition that the program's calls of `name` are bound to: the first one in the
+/// lookup order of the program's modules. Returns nullptr if undefined or if the program is
+/// statically linked. Finds compatibility symbols, too, as in glibc's libc_malloc_debug. Control
+/// plane: the loader locks and may allocate.
 void* program_symbol(const char* name) noexcept;
 
 }  // namespace alloctap::os

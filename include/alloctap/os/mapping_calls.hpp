@@ -1,4 +1,4 @@
-/// mmap and related calls without libc's functions, because a hook backend may replace those.
+/// mmap and related calls, made without libc's functions, which a hook backend may replace.
 ///
 /// Arguments, results and errno are those of the libc functions. May run inside malloc.
 #pragma once

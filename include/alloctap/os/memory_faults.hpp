@@ -20,7 +20,8 @@ struct MemoryFault {
 
 /// Result of a fault listener.
 enum class FaultVerdict : std::uint8_t {
-  /// The previous fault handler is called; if there was no handler, the process ends.
+  /// The listener did not handle the fault. If no other listener does, the previous fault handler
+  /// is called or, without one, the process ends.
   kPassOn,
   /// The thread repeats the access, because the listener has made it possible.
   kRetry,
@@ -33,8 +34,8 @@ inline constexpr int kMaxFaultListeners = 8;
 
 inline constinit std::array<std::atomic<FaultListener>, kMaxFaultListeners> fault_listeners{};
 
-/// Adds `listener` for `catch_memory_faults`; does nothing if it was added before. Returns false if
-/// the list is full.
+/// Adds `listener` to the list of `catch_memory_faults`; does nothing if the list contains it.
+/// Returns false if the list is full.
 inline bool add_fault_listener(FaultListener listener) noexcept {
   for (std::atomic<FaultListener>& place : fault_listeners) {
     FaultListener present = nullptr;
@@ -55,9 +56,9 @@ inline FaultVerdict ask_fault_listeners(const MemoryFault& fault) noexcept {
 }
 
 /// Calls `listener` for each memory fault, after the listeners added earlier. If no listener
-/// returns kRetry, the handler from before the first listener runs; without such a handler, the
-/// process ends with a core dump. Linux has one handler per signal, so a handler that the program
-/// installs later replaces the tracker's, but may call `ask_fault_listeners`.
+/// returns kRetry, the handler that was installed before the tracker's runs; without such a
+/// handler, the process ends with a core dump. Linux has one handler per signal, so a handler that
+/// the program installs later replaces the tracker's, but may call `ask_fault_listeners`.
 ///
 /// Returns false if the system refuses, or if `kMaxFaultListeners` are registered. Adding a
 /// listener again has no effect. May run inside malloc. errno may change.

@@ -1,8 +1,8 @@
 /// The mappings of this process, and the bounds of thread stacks in them.
 ///
-/// Reads them from the kernel, not from the loader's list, because a stopped thread may hold the
-/// loader lock. Allocates nothing; may run inside malloc and inside a signal handler. Costs a few
-/// system calls. errno may change.
+/// Reads the mappings from the kernel, not from the loader's list, because a stopped thread may
+/// hold the loader lock. Allocates nothing; may run inside malloc and inside a signal handler.
+/// Costs a few system calls. errno may change.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct MemoryRegion {
   bool shared = false;
   /// True for reserved address space without memory.
   bool reserved = false;
-  /// True if the mapped file was since removed or replaced; `path` may then name another file.
+  /// True if the mapped file was removed or replaced later, so `path` may name another file.
   bool is_gone = false;
   std::string_view path;
 };
@@ -39,22 +39,22 @@ inline constexpr std::size_t kMemoryMapLine = 4096 + 128;
 template <class Visit>
 bool visit_memory_map(std::span<char> buffer, Visit&& visit) noexcept;
 
-/// Visits regions as `visit_memory_map` does, but may run while all other threads are stopped and
-/// may hold locks of system libraries. If reading file names takes such locks, the path of every
-/// mapped file is "?".
+/// Visits regions as `visit_memory_map` does, but takes no lock of a system library, so it may run
+/// while all other threads are stopped. If file names cannot be read without such locks, the path
+/// of every mapped file is "?".
 template <class Visit>
 bool visit_nameless_memory_map(std::span<char> buffer, Visit&& visit) noexcept;
 
 /// Returns true if `region` may contain a module: it maps a file or the kernel's vdso.
 bool may_hold_module(const MemoryRegion& region) noexcept;
 
-/// Copies readable memory at `address` to `buffer`. Returns the number of bytes copied. Does not
-/// fault if another thread unmaps the memory, or beyond the end of the mapped file or device.
+/// Copies readable memory at `address` to `buffer`. Returns the number of bytes copied. Never
+/// faults, even if another thread unmaps the memory, or beyond the end of a mapped file or device.
 ///
-/// The constant `kCopiesProtectedMemory` is true if it can read private memory whose protection
-/// forbids reads. The constant `kPrivateMemoryIsPlain` is true if readable private anonymous memory
-/// can also be read directly without faults, as long as no thread changes its mapping. Only page
-/// protection can then forbid an access, because no device backs such memory.
+/// The constant `kCopiesProtectedMemory` is true if `copy_memory` can read private memory whose
+/// protection forbids reads. The constant `kPrivateMemoryIsPlain` is true if plain loads from
+/// readable private anonymous memory do not fault, as long as no thread changes the mapping: only
+/// page protection can forbid an access, because no device backs such memory.
 std::size_t copy_memory(std::uintptr_t address, std::span<std::byte> buffer) noexcept;
 
 /// Calls `visit(start, end)` for the subranges of `[start, end)` that may hold nonzero bytes. The

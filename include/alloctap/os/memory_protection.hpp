@@ -13,7 +13,7 @@ struct Protection {
   bool writable = false;
   bool executable = false;
   /// Enables branch target checks in these pages: BTI, or Control Flow Guard, whose list of valid
-  /// targets stays. No effect if the processor or system does not check branch targets by page.
+  /// targets stays unchanged. No effect if the processor or system has no such checks by page.
   bool guarded = false;
 };
 
@@ -49,7 +49,7 @@ AddressLimits address_limits() noexcept;
 /// different pages. errno may change.
 template <class T>
 concept PageReserve = requires(T reserve, const T& reserved, void* address, std::size_t bytes) {
-  /// Reserves inaccessible address space without memory. Called once. Returns false if refused.
+  /// Reserves inaccessible address space without memory. Called once. Returns false on failure.
   { reserve.reserve(bytes) } noexcept -> std::same_as<bool>;
   /// Frees the whole reservation.
   { reserve.unreserve() } noexcept;
@@ -59,7 +59,7 @@ concept PageReserve = requires(T reserve, const T& reserved, void* address, std:
   /// Prepares pages before their first `open`, so that `open` and `close` are as cheap as the
   /// system allows. The pages stay inaccessible. Cheapest if called for many pages at once.
   { reserve.prepare(address, bytes) } noexcept;
-  /// Makes prepared pages readable and writable. Pages that were closed before are zero. Returns
+  /// Makes prepared pages readable and writable. Pages that were closed before are zeroed. Returns
   /// false if the system refuses.
   { reserve.open(address, bytes) } noexcept -> std::same_as<bool>;
   /// Makes prepared pages inaccessible and frees their memory; the contents are lost. Returns

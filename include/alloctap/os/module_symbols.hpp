@@ -11,7 +11,7 @@ namespace alloctap::os {
 struct LoadedModule {
   /// Address at which the module's file begins. At least one page from here is readable.
   std::uintptr_t start = 0;
-  /// An address above the queried one and at most the end of the module.
+  /// An address above the queried address, but not beyond the end of the module.
   std::uintptr_t end = 0;
   /// Address of the unwind tables (on ELF, .eh_frame_hdr); 0 if the system does not provide it.
   std::uintptr_t unwind_tables = 0;
@@ -46,7 +46,7 @@ struct FunctionSymbol {
 /// Control plane, because it calls the loader.
 FunctionSymbol find_function_symbol(const void* address) noexcept;
 
-/// A mapped module, none of whose code has run yet, or all of whose code has run for the last time.
+/// A mapped module, reported before its first instruction runs or after its last one has run.
 struct ModuleNotice {
   enum class What : std::uint8_t { kLoaded, kUnloading };
 
@@ -58,7 +58,7 @@ struct ModuleNotice {
   std::string_view path;
 };
 
-/// A subscription: calls a function for each module loaded or unloaded while it is active. Calls
+/// A subscription: while it is active, calls a function for each module loaded or unloaded. Calls
 /// are serialized and made with the loader lock held. The listener must not call malloc or the
 /// loader, or wait for a thread that may do either. Constant-initialized, never destroyed. Not
 /// thread-safe.

@@ -13,11 +13,11 @@ using ResumePlace = std::uintptr_t (*)(std::uintptr_t place) noexcept;
 
 /// Calls `resume` for each breakpoint and undefined instruction that a thread executes. All calls
 /// must pass an identical `resume`. If `resume` returns 0, the previous handler runs; without such
-/// a handler, the process ends. The tracker's handler is permanent. If the program has replaced it,
-/// the next call installs it again in front of the program's.
+/// a handler, the process ends. The tracker's handler is permanent. If the program has replaced the
+/// tracker's handler, the next call installs it again, in front of the program's handler.
 ///
-/// Returns false if the system refuses. A thread that blocks SIGTRAP or SIGILL is killed by a trap.
-/// Control plane; calls must be serialized. errno may change.
+/// Returns false if the system refuses. A trap kills the process if the thread blocks SIGTRAP or
+/// SIGILL. Control plane; calls must be serialized. errno may change.
 bool catch_traps(ResumePlace resume) noexcept;
 
 /// An instruction relocated from `from` to `[to, to_end)`.
@@ -29,10 +29,10 @@ struct MovedInstruction {
 
 /// Registers unwind information for relocated instructions of one function. Exceptions then unwind
 /// from the relocated code as from the original code, but skip exception handlers of the function
-/// itself. The registration is permanent and uses `room`, zeroed memory that must stay. Returns
-/// true, without an effect, if the system needs no unwind information, or if the function is a leaf
-/// that has none. Returns false, without an effect, if `room` is too small or the system refuses.
-/// Control plane.
+/// itself. The registration is permanent and uses `room`, zeroed memory that must stay mapped.
+/// Returns true, without an effect, if the system needs no unwind information, or if the function
+/// is a leaf without unwind information. Returns false, without an effect, if `room` is too small
+/// or the system refuses. Control plane.
 bool describe_moved_code(std::span<const MovedInstruction> instructions,
                          std::span<std::byte> room) noexcept;
 

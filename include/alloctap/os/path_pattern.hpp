@@ -11,14 +11,14 @@ namespace alloctap::os {
 struct PatternError {
   /// The system's error message; empty if the pattern is valid.
   std::string text;
-  /// Index of the first character that no continuation makes valid, such as an open bracket's.
+  /// Length of the longest valid proper prefix, such as the index of an unclosed bracket.
   std::size_t position = 0;
 };
 
 /// A compiled pattern. Move-only. Control plane, because it allocates.
 class PathPattern {
  public:
-  /// Compiles `pattern`. Stores the syntax error, or an empty one, in `error`.
+  /// Compiles `pattern`. Stores the syntax error in `error`; an empty one if the pattern is valid.
   PathPattern(const std::string& pattern, PatternError& error);
   PathPattern(PathPattern&&) noexcept;
   PathPattern& operator=(PathPattern&&) noexcept;

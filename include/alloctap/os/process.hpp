@@ -18,8 +18,8 @@ std::string_view executable_path(std::span<char> buffer) noexcept;
 std::string_view command_line(std::span<char> buffer) noexcept;
 
 /// Copies the value of the environment variable `name` to `buffer`, with a final '\0', and returns
-/// it. The data pointer is nullptr if the variable is unset or does not fit. Unlike getenv, reads
-/// the environment as of exec and works before the C library is initialized.
+/// the copy. Its data pointer is nullptr if the variable is unset or does not fit. Unlike getenv,
+/// reads the environment as of exec and works before the C library is initialized.
 std::string_view initial_environment(std::string_view name, std::span<char> buffer) noexcept;
 
 /// Returns the kernel's count of resident memory in bytes; 0 if unknown. May lag by some pages per
@@ -31,9 +31,9 @@ std::uint64_t resident_bytes() noexcept;
 /// vfork, posix_spawn and raw clone calls do not run the functions.
 bool register_fork_handlers(void (*prepare)(), void (*parent)(), void (*child)()) noexcept;
 
-/// Returns the leak suppressions of the program, the result of its LeakSanitizer function
-/// `__lsan_default_suppressions`; nullptr if the loader finds no such function. Control plane,
-/// because it calls the program.
+/// Returns the program's leak suppressions: the result of LeakSanitizer's function
+/// `__lsan_default_suppressions`. Returns nullptr if the loader finds no such function. Control
+/// plane, because it calls the program.
 const char* default_suppressions() noexcept;
 
 }  // namespace alloctap::os

@@ -19,8 +19,8 @@ struct SymbolFrame {
 /// calls malloc and takes the loader's locks.
 int load_symbol_library() noexcept;
 
-/// Debug information of one module, loaded or unloaded. Only one thread at a time may use any
-/// object of this class: the library is not thread-safe. Control plane: the library calls malloc.
+/// Debug information of one module, loaded or unloaded. Only one thread at a time may use objects
+/// of this class, because the library is not thread-safe. Control plane: the library calls malloc.
 class LibrarySymbols {
  public:
   /// `path` (UTF-8) is the file that is, was or could be mapped at `[start, start + bytes)`.
@@ -30,8 +30,7 @@ class LibrarySymbols {
   LibrarySymbols& operator=(const LibrarySymbols&) = delete;
 
   /// Calls `visit(const SymbolFrame&)` for the functions inlined at `address`, innermost first,
-  /// then for the function that contains them. Does not call `visit` without debug information for
-  /// `address`.
+  /// then for the function that contains them. Makes no call if `address` has no debug information.
   template <class Visit>
   void visit_frames(std::uintptr_t address, Visit&& visit) const noexcept;
 

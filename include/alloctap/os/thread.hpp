@@ -17,9 +17,10 @@ using ProcessId = std::int32_t;
 ThreadId current_thread_id() noexcept;
 ProcessId current_process_id() noexcept;
 
-/// Returns an address that identifies the calling thread. glibc and musl place it in the mapping of
-/// the stack, above the outermost frame, except for the main thread. On Windows each stack has
-/// another such address, also of fibers; there the constant `kThreadPointerFollowsStack` is true.
+/// Returns an address that identifies the calling thread. In glibc and musl, it is in the mapping
+/// of the thread's stack, above the outermost frame, except for the main thread. On Windows, it is
+/// on the current stack, so each fiber has another one; there the constant
+/// `kThreadPointerFollowsStack` is true.
 std::uintptr_t thread_pointer() noexcept;
 
 /// Returns an address at a fixed distance from each of the calling thread's `ThreadLocal` objects.
@@ -32,7 +33,7 @@ bool thread_is_alive(ThreadId id) noexcept;
 /// the name's length; 0 if the thread does not exist or has no name.
 std::size_t thread_name(ThreadId id, std::span<char> name) noexcept;
 
-/// Registers the process for `process_wide_barrier`. Returns false if the system lacks barriers.
+/// Registers the process for `process_wide_barrier`. Returns false if unsupported.
 bool enable_process_wide_barrier() noexcept;
 
 /// Executes a full memory barrier on every thread of the process before it returns. Precondition:
@@ -42,12 +43,12 @@ void process_wide_barrier() noexcept;
 /// Registers of one stopped thread, used as roots of a leak scan.
 struct ThreadRegisters {
   ThreadId id = 0;
-  /// True if the thread was stopped; if false, only `id` is valid. A debugger may hold the thread,
-  /// the system may forbid stopping it, or it waits uninterruptibly in the kernel.
+  /// True if the thread was stopped. If false, only `id` is valid: a debugger is attached to the
+  /// thread, the system forbids the stop, or the thread waits uninterruptibly in the kernel.
   bool seen = false;
   std::uintptr_t stack_pointer = 0;
-  /// True if memory below the stack pointer (the ABI's red zone) may be in use. False for a thread
-  /// in a call made at that stack pointer.
+  /// True if memory below the stack pointer (the ABI's red zone) may be in use. False if the thread
+  /// has made a call at that stack pointer and the call has not returned.
   bool has_red_zone = true;
   /// The thread's `thread_pointer()`.
   std::uintptr_t thread_pointer = 0;
@@ -65,7 +66,7 @@ struct ThreadRegisters {
 inline constexpr std::int64_t kFreezeTimeoutNs = 2'000'000'000;
 
 /// A joinable background thread that blocks every signal, so that the program's handlers never run
-/// on it. Starting it calls malloc and may take the loader's locks: control plane only.
+/// on it. `start` calls malloc and may take the loader's locks, so it is control plane.
 /// Constant-initialized. Not thread-safe.
 class WorkerThread {
  public:
@@ -95,8 +96,8 @@ class WorkerThread {
 };
 
 /// True if the tracker may make no system calls inside malloc except those that malloc itself
-/// makes. A seccomp(2) filter might otherwise kill the program. The tracker then lacks data that
-/// only the kernel has, such as the bounds of a new stack. Set once, never cleared.
+/// makes, because a seccomp(2) filter might kill the program. The tracker then lacks data that only
+/// the kernel has, such as the bounds of a new stack. Set once, never cleared.
 inline constinit std::atomic<bool> threads_are_confined{false};
 
 }  // namespace alloctap::os

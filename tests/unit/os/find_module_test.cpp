@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -49,8 +50,11 @@ TEST_CASE("the kernel's library is a module") {
 
 TEST_CASE("memory that no file is in belongs to no module") {
   void* page = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  // The kernel names the stack and the heap, which are in no file either.
   for (const std::uintptr_t address :
-       {std::uintptr_t{0}, reinterpret_cast<std::uintptr_t>(page), UINTPTR_MAX}) {
+       {std::uintptr_t{0}, reinterpret_cast<std::uintptr_t>(page),
+        reinterpret_cast<std::uintptr_t>(&page), reinterpret_cast<std::uintptr_t>(sbrk(0)) - 1,
+        UINTPTR_MAX}) {
     CHECK(find_module(address).start == 0);
     CHECK(find_module_in_memory_map(address).start == 0);
   }

@@ -1,6 +1,6 @@
 /// Files by raw system calls, mapped files, links, and report paths.
 ///
-/// Access avoids libc's wrappers: they are cancellation points, which malloc must not be.
+/// Reads and writes avoid libc's wrappers, which are cancellation points: malloc must not be one.
 #pragma once
 
 #include <dirent.h>
@@ -63,15 +63,14 @@ inline std::ptrdiff_t read_some(int descriptor, std::span<char> buffer) noexcept
   return count < 0 ? -errno : count;
 }
 
-/// Blocks until `descriptor` is writable. The program may have made its open file non-blocking.
+/// Blocks until `descriptor` is writable. Needed because the program may have set O_NONBLOCK.
 inline void wait_until_writable(int descriptor) noexcept {
   pollfd request{.fd = descriptor, .events = POLLOUT, .revents = 0};
   ::syscall(SYS_ppoll, &request, 1, nullptr, nullptr, 0);
 }
 
-/// A scope guard that blocks SIGPIPE on this thread. Without it, a write to a pipe or socket
-/// without a reader would end the program; with it, the write only fails. Does nothing for other
-/// files.
+/// A scope guard that blocks SIGPIPE on this thread if the file is a pipe or socket. A write
+/// without a reader then fails, instead of ending the program.
 class PipeSignalBlock {
  public:
   explicit PipeSignalBlock(int descriptor) noexcept {
@@ -80,7 +79,7 @@ class PipeSignalBlock {
     if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)) return;
     blocked_ = ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, &kPipeSignal, &mask_before_,
                          sizeof mask_before_) == 0;
-    // A pending SIGPIPE must not be discarded later. It can be pending only if it was blocked.
+    // A SIGPIPE already pending must not be discarded later. Only blocked signals can be pending.
     std::uint64_t pending = 0;
     if ((mask_before_ & kPipeSignal) != 0) {
       ::syscall(SYS_rt_sigpending, &pending, sizeof pending);
@@ -98,7 +97,7 @@ class PipeSignalBlock {
   PipeSignalBlock(const PipeSignalBlock&) = delete;
   PipeSignalBlock& operator=(const PipeSignalBlock&) = delete;
 
-  /// Stores that a write failed without a reader, so SIGPIPE is pending for this thread.
+  /// Records that a write failed for lack of a reader, so SIGPIPE is pending for this thread.
   void note_arrival() noexcept { has_arrived_ = true; }
 
  private:
@@ -186,8 +185,8 @@ inline std::string_view find_name(const char* path, std::string_view prefix,
 inline constexpr std::size_t kMaxFileNameBytes = NAME_MAX;
 inline constexpr std::string_view kPathSeparators = "/";
 
-/// The path at the end of a chain of symbolic links. Does not follow the links in /proc/PID/fd,
-/// because they mean open descriptors rather than the paths that they show.
+/// The path at the end of a chain of symbolic links. Does not follow links in /proc/PID/fd, because
+/// they mean open descriptors, not the paths that they show.
 class FollowedPath {
  public:
   /// `path` must outlive this object. The file need not exist.
@@ -210,8 +209,8 @@ class FollowedPath {
 /// or a file below /proc. Returns false for a directory.
 [[nodiscard]] bool is_written_through(const char* path) noexcept;
 
-/// Opens the file at `path` for appending, as open_for_appending does. If `path` names a writable
-/// descriptor of this process, duplicates the descriptor, so both share a file position.
+/// Opens the file at `path` for appending, as open_for_appending does. If `path` is a link in /proc
+/// to a writable descriptor of this process, duplicates it: both share a file position.
 File open_through(const char* path, int& error) noexcept;
 
 /// Creates `path` for writing, with the permissions of the file at `model` if that file exists.

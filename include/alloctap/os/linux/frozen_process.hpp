@@ -32,7 +32,7 @@ namespace alloctap::os {
 /// /proc files of a process, opened before it forks and used by the child.
 struct OpenedMemory {
   /// Opens the files. Returns 0, or the negated errno if `map` cannot be opened. A non-dumpable
-  /// process (prctl(2)) cannot open the other files; then nothing is copied.
+  /// process (prctl(2)) cannot open the other files, so its child copies nothing.
   int open() noexcept;
 
   File map;
@@ -41,12 +41,12 @@ struct OpenedMemory {
 };
 
 /// Runs in a forked child. Copies memory that fork omitted (MADV_DONTFORK, set by some drivers) or
-/// zeroed (MADV_WIPEONFORK; madvise(2)) from the stopped parent to equal addresses. Of /proc, only
-/// smaps shows these flags, but to read it, the kernel visits every page. Allocates nothing; not
-/// thread-safe.
+/// zeroed (MADV_WIPEONFORK; madvise(2)) from the stopped parent to equal addresses. Does not look
+/// up the flags: in /proc, only smaps shows them, and a read of smaps makes the kernel visit every
+/// page. Allocates nothing; not thread-safe.
 class UnforkedMemory {
  public:
-  /// Maximum number of bytes to copy, because threads are stopped meanwhile.
+  /// Maximum number of bytes to copy. Limited, because the threads are stopped during the copy.
   static constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
 
   /// `parent` must outlive this object.
@@ -65,7 +65,7 @@ class UnforkedMemory {
     return !region.shared && (region.path.empty() || region.path.front() == '[');
   }
 
-  /// Returns true to skip a region: unreadable, and shared, mapped from a file, or very large.
+  /// Returns true for unreadable regions that are shared, mapped from a file, or very large.
   static bool is_out_of_reach(const MemoryRegion& region) noexcept {
     return !region.readable && (!is_plain(region) || region.end - region.start > kMaxListed);
   }
@@ -75,7 +75,8 @@ class UnforkedMemory {
     return ::syscall(SYS_mincore, address, page_size(), &in_memory) == 0 || errno != ENOMEM;
   }
 
-  /// Returns true if fork zeroed the region. Fork copies all pages of a mapping or no page.
+  /// Returns true if fork zeroed the region: this process has no page of it, but the parent has
+  /// one. Fork copies all pages of a mapping or none.
   [[nodiscard]] bool is_wiped(const MemoryRegion& region, int own) const noexcept {
     return !has_page(own, region) && has_page(parent_.page_map.descriptor(), region);
   }
@@ -110,7 +111,7 @@ class UnforkedMemory {
 
 void* map_shared_pages(std::size_t bytes) noexcept;
 
-/// Data that the calling thread shares with the helper process that stops it.
+/// Data that the calling thread shares with the helper process that stops the other threads.
 struct CopyJob {
   const FreezeRequest* request = nullptr;
   const TaskList* tasks = nullptr;
@@ -123,16 +124,17 @@ struct CopyJob {
 
 std::size_t count_threads() noexcept;
 
-/// Runs the body in the copy. Closes `has_all` when the original process may be resumed.
+/// Runs the body in the copy. Once the copy has all memory, closes the pipe end `has_all`.
 [[noreturn]] void run_in_copy(CopyJob& job, const OpenedMemory& parent, File& has_all) noexcept;
 
-/// Forks the copy, with `flags` for clone(2). Returns when the copy is complete or has ended.
+/// Forks the copy, with `flags` for clone(2). Blocks until the copy has all memory or has ended.
+/// Returns its process id, or the negated errno.
 long fork_copy(CopyJob& job, unsigned long flags) noexcept;
 
 int stop_and_copy(void* argument) noexcept;
 
 /// A scope guard that permits `tracer` to trace this process (PR_SET_PTRACER, prctl(2)), if the
-/// Yama module requires permission. Also removes a permission that the program itself had set.
+/// Yama module requires permission. The destructor also removes a permission set by the program.
 class LeaveToTrace {
  public:
   explicit LeaveToTrace(ProcessId tracer) noexcept : needed_(restricted()) {
@@ -151,9 +153,9 @@ class LeaveToTrace {
 };
 
 /// Returns true if children of this thread would be in another PID namespace (unshare(2),
-/// setns(2)). The copy must not be the first process in it: when the copy exits, the kernel ends
-/// the namespace, so the program could create no children. Returns true if the namespace's link is
-/// unreadable, as before the namespace has its first process.
+/// setns(2)). The copy must not be the first process in that namespace: when the copy exits, the
+/// kernel ends the namespace, so the program could create no children. Also returns true if the
+/// namespace's link is unreadable, as it is before the namespace has a process.
 bool has_namespace_for_children() noexcept;
 
 inline bool may_copy_process() noexcept { return !has_namespace_for_children(); }
@@ -177,7 +179,7 @@ inline int FrozenProcess::start(const FreezeRequest& request) noexcept {
   const ErrnoGuard preserve_error;
   const TaskList tasks = TaskList::of_this_process();
   CopyJob job{.request = &request, .tasks = &tasks, .caller = current_thread_id()};
-  // Blocks signals: the program's handlers must not run in the helper or copy, or delay `start`.
+  // Blocks signals, so that no handler of the program runs in the helper or copy, or delays this.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);

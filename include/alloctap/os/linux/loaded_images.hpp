@@ -43,8 +43,8 @@ inline std::uintptr_t executable_address() noexcept { return ::getauxval(AT_PHDR
 inline std::uintptr_t loader_address() noexcept { return ::getauxval(AT_BASE); }
 inline std::uintptr_t vdso_address() noexcept { return ::getauxval(AT_SYSINFO_EHDR); }
 
-/// Clears the dlerror text of a failed lookup, so that the program does not see it. Loops because
-/// the text is freed only by the call after the one that returned it.
+/// Clears the dlerror text of a failed lookup, so that the program does not see it. Loops, because
+/// dlerror frees a text only in the call after the one that returned the text.
 inline void forget_loader_error() noexcept {
   while (::dlerror() != nullptr) {
   }
@@ -64,8 +64,8 @@ inline void* next_symbol(const char* name) noexcept {
 
 namespace alloctap::os {
 
-// Malloc hook variables: in glibc's manual up to 2.33, "Replacing malloc"; since 2.34 (NEWS) only
-// libc_malloc_debug uses them. For bionic, libc/malloc_hooks/README.md.
+// Sources on the malloc hook variables: glibc's manual up to 2.33, "Replacing malloc", and NEWS of
+// 2.34, since which only libc_malloc_debug uses them; bionic's libc/malloc_hooks/README.md.
 
 #if defined(__BIONIC__) && __ANDROID_API__ >= 28
 
@@ -112,7 +112,7 @@ inline bool is_static_executable() noexcept { return ::getauxval(AT_BASE) == 0; 
 
 #if defined(__GLIBC__)
 
-/// Returns the address, of the two, whose module comes first in lookup order.
+/// Returns `one` or `other`: the address whose module comes first in lookup order.
 inline void* in_first_module(void* one, void* other) noexcept {
   struct Search {
     void* const addresses[2];
@@ -137,8 +137,8 @@ inline void* in_first_module(void* one, void* other) noexcept {
 /// The loader binds a program's call to the first definition that has the requested version, or no
 /// version. dlsym skips definitions for old programs, such as those of libc_malloc_debug; dlvsym
 /// skips definitions without a version, such as those of other allocators. So calls both, and
-/// returns the result whose module comes first. In the malloc family, programs request the first
-/// version of a symbol; of aligned_alloc, that of C11.
+/// returns the result whose module comes first. Programs request the functions of the malloc family
+/// in their first versions: glibc's first one, or 2.16 for aligned_alloc.
 inline void* program_symbol(const char* name) noexcept {
   void* versioned = oldest_glibc_symbol(name);
   if (versioned == nullptr) versioned = ::dlvsym(RTLD_DEFAULT, name, "GLIBC_2.16");

@@ -27,8 +27,8 @@ inline std::uintptr_t code_of(const ucontext_t& context) noexcept {
 
 #elif defined(__aarch64__)
 
-/// Returns the access type of a load or store from its load bit: bit 22; for accesses of one
-/// register, bits 22 and 23 (Arm ARM, C4.1, "Loads and stores"). Atomic operations are writes.
+/// Returns the access type of a load or store. Loads have bit 22 set; those of one general
+/// register, bit 22 or 23 (Arm ARM, C4.1, "Loads and stores"). Atomic operations are writes.
 inline FaultAccess access_of_instruction(std::uint32_t code) noexcept {
   constexpr std::uint32_t kGroup = 0x0A000000;
   constexpr std::uint32_t kLoadsOrStores = 0x08000000;
@@ -70,8 +70,8 @@ inline FaultAccess access_of(const ucontext_t& context) noexcept {
 #error "alloctap/os/linux/memory_faults.hpp does not know this architecture"
 #endif
 
-/// Returns the fault that a handler with SA_SIGINFO received; its address is 0 if the signal did
-/// not come from a memory access.
+/// Returns the fault that a handler with SA_SIGINFO received. The fault's address is 0 if the
+/// signal did not come from a memory access.
 MemoryFault fault_of(const siginfo_t& info, const void* context) noexcept;
 
 /// The tracker's SIGSEGV handler and the previous one.
@@ -79,7 +79,7 @@ class FaultSignal {
  public:
   static bool take_over() noexcept;
 
-  /// Stores that another handler replaced ours. `take_over` can then reinstall ours.
+  /// Records that another handler has replaced this one. `take_over` then reinstalls this one.
   static void forget() noexcept { taken_.store(false); }
 
  private:

@@ -79,12 +79,12 @@ inline long search_pages(int page_map, PageSearch& search, std::uintptr_t start)
 
 /// Calls `visit(start, end)` for ranges of pages in `[start, end)` that were written and are in
 /// memory or swapped out. Visits them by ascending address; ranges may be adjacent. `start` and
-/// `end` are page boundaries. `page_map` is a descriptor of /proc/self/pagemap. Returns the address
-/// it reached: `end`, less if the kernel stopped early, `start` if the kernel lacks the ioctl.
+/// `end` are page boundaries. `page_map` is a descriptor of /proc/self/pagemap. Returns the end of
+/// the searched range: `end`, or less if the kernel stopped early; `start` if it lacks the ioctl.
 template <class Visit>
 std::uintptr_t visit_found_pages(int page_map, std::uintptr_t start, std::uintptr_t end,
                                  Visit&& visit) noexcept {
-  // Small, because it is on the stack of a thread inside malloc.
+  // Small, because the array is on the stack of a thread inside malloc.
   constexpr std::size_t kAtOnce = 32;
   FoundPages found[kAtOnce];
   PageSearch search = search_of_written_pages(found, end);
@@ -254,7 +254,7 @@ inline std::uintptr_t initial_stack_pointer() noexcept {
 inline bool is_initial_frame(std::uintptr_t sp) noexcept {
   if (sp < initial_stack_pointer()) return false;
   const ErrnoGuard preserve_error;
-  // The kernel places this string above everything else on the initial stack, so it bounds frames.
+  // The kernel places this string above everything else on the initial stack, so above all frames.
   const auto name = static_cast<std::uintptr_t>(::getauxval(AT_EXECFN));
   return name == 0 || sp <= name;
 }

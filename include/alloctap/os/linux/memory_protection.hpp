@@ -23,7 +23,7 @@ inline std::string why_code_is_forbidden() {
 
 /// A reservation that closes pages by guard markers in the page table (MADV_GUARD_INSTALL, Linux
 /// 6.13; madvise(2)) if the kernel supports them, otherwise by PROT_NONE mappings. A marker costs a
-/// third of a mapping, and does not split the readable and writable mapping around it.
+/// third of what a mapping costs, and does not split the readable and writable mapping around it.
 class ReservedPages {
  public:
   constexpr ReservedPages() noexcept = default;
@@ -58,8 +58,9 @@ class ReservedPages {
   static constexpr int kInstall = 102;
   static constexpr int kRemove = 103;
 
-  /// Returns true if markers work on the page `page`. Emulators (qemu-user) may report success
-  /// without an effect. So also tests that the kernel cannot write to the page.
+  /// Returns true if markers work, tried on the first page; `page` is the page size. Also tests
+  /// that the kernel cannot write to the page, because emulators (qemu-user) may report success
+  /// without an effect.
   bool try_marker(std::size_t page) noexcept;
 
   static std::byte* map_inaccessible(void* address, std::size_t bytes, int fixed) noexcept;

@@ -16,8 +16,8 @@ namespace alloctap::os {
 // without a lock in some 20 ns. The table lacks the vdso, which is checked separately. Older
 // systems read the memory map in some 50 us, so callers cache results.
 
-/// Finds the module in the memory map: the last file mapped from its first byte at or below
-/// `address`. Returns an empty module if that file's mappings do not reach `address`.
+/// Finds the module in the memory map: it begins at the highest mapping, at or below `address`, of
+/// a file's first byte. Returns an empty module if that file's mappings do not reach `address`.
 LoadedModule find_module_in_memory_map(std::uintptr_t address) noexcept;
 
 /// Returns the vdso if it contains `address`. Trusts the program headers that the kernel wrote.
@@ -41,7 +41,7 @@ inline bool pin_module(const void* code) noexcept {
   Dl_info info{};
   if (::dladdr(code, &info) == 0) return false;
   void* const handle = ::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-  // dlopen does not find the main program by its path, but that is never unloaded.
+  // dlopen does not find the main program by its path, but the main program is never unloaded.
   if (handle != nullptr) ::dlclose(handle);
   return true;
 }

@@ -22,7 +22,7 @@ class TrapSignal {
 
   bool take_over(void (*handler)(int, siginfo_t*, void*)) noexcept;
 
-  /// Passes the signal to the previous handler; if `comes_back`, ends the process instead.
+  /// Passes the signal to the previous handler or, if that `comes_back` with it, ends the process.
   void pass_on(siginfo_t* info, void* context, bool comes_back) const noexcept;
 
  private:
@@ -36,9 +36,9 @@ inline constinit TrapSignal breakpoint_signal{SIGTRAP};
 inline constinit TrapSignal undefined_instruction_signal{SIGILL};
 inline constinit std::atomic<ResumePlace> resume_place{nullptr};
 
-/// A trap that was passed to the previous handler, and the frame address of our handler then. If
-/// the previous handler passes the trap back, the context is equal and our frame is deeper. A new
-/// trap at an equal stack depth has an equal frame.
+/// A trap that was passed to the previous handler, with the frame address that our handler had. If
+/// the previous handler passes the trap back, our handler runs with the same context in a deeper
+/// frame. For a new trap at the same stack depth, it runs in the same frame.
 struct PassedTrap {
   const void* context = nullptr;
   const void* frame = nullptr;
@@ -82,8 +82,8 @@ inline void handle_trap(int number, siginfo_t* info, void* context) noexcept {
   counter = static_cast<std::remove_reference_t<decltype(counter)>>(next);
 }
 
-/// Does nothing. Unwinders on Linux see return addresses, which are never in relocated code, and
-/// addresses at which signals interrupted a thread.
+/// Does nothing, because return addresses are never in relocated code. Only an unwind from a signal
+/// handler that interrupted such code would need the information.
 inline bool describe_moved_code(std::span<const MovedInstruction>, std::span<std::byte>) noexcept {
   return true;
 }

@@ -25,7 +25,7 @@ class OwnProcPath {
 };
 
 /// Removes from `path` the suffix that d_path (the kernel's fs/d_path.c) appends if the file was
-/// removed or replaced. Returns true if it was present, even as part of the real name.
+/// removed or replaced. Returns true if the suffix was present, even as part of the real name.
 inline bool take_deletion_mark(std::string_view& path) noexcept {
   constexpr std::string_view kMark = " (deleted)";
   const bool is_gone = path.ends_with(kMark);

@@ -14,7 +14,7 @@ namespace alloctap::os {
 
 /// Architecture number that seccomp filters receive.
 inline constexpr std::uint32_t kAuditArchitecture = AUDIT_ARCH_X86_64;
-/// Numbers of the system calls behind libc's readlink and so on.
+/// Numbers of the system calls behind libc's readlink, rename and unlink.
 inline constexpr long kReadLinkCall = SYS_readlink;
 inline constexpr long kRenameCall = SYS_rename;
 inline constexpr long kUnlinkCall = SYS_unlink;

@@ -15,7 +15,7 @@ class ThreadLocal {
  public:
   ALLOCTAP_ALWAYS_INLINE static T& mine() noexcept { return value_; }
 
-  /// Returns true if each thread has a separate object. If false, all share one; do not use it.
+  /// Returns true if each thread has its own object; else all share one, which must not be used.
   static constexpr bool is_own() noexcept { return true; }
 
  private:

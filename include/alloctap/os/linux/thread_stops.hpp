@@ -24,26 +24,29 @@
 
 namespace alloctap::os {
 
-/// Lists the threads of the process that created this object. A process that shares its descriptors
-/// may use the object as well. If /proc belongs to another PID namespace, as after `unshare --pid`,
-/// thread ids are translated. Allocates nothing, so does not call opendir(3). Not thread-safe.
+/// Lists the threads of the process that created this object. Processes with the same descriptors
+/// may use it, too. If /proc belongs to another PID namespace, as after `unshare --pid`, thread ids
+/// are translated. Allocates nothing, so does not call opendir(3). Not thread-safe.
 class TaskList {
  public:
   /// Returns the list of this process's threads; unreadable if /proc is not mounted.
   static TaskList of_this_process() noexcept;
 
-  /// Calls `visit(ThreadId)` for each thread. May miss threads created meanwhile. Returns false if
-  /// the threads cannot be listed.
+  /// Calls `visit(ThreadId id, ThreadId listed)` for each thread; `listed` is the id in /proc. May
+  /// miss threads created during the visit. Returns false if the threads cannot be listed.
   template <class Visit>
   bool visit(Visit&& visit) const noexcept {
     return visit_listed([&](ThreadId listed) {
-      if (const ThreadId id = own_id(listed); id != 0) visit(id);
+      if (const ThreadId id = own_id(listed); id != 0) visit(id, listed);
     });
   }
 
   /// Returns the thread's state letter (proc(5)): 'R', 'S', 'D', 'Z', ...; '\0' for a missing
-  /// thread.
+  /// thread. Must not be called during a visit, which reads the same directory.
   [[nodiscard]] char state(ThreadId id) const noexcept;
+
+  /// As `state`, for the id in /proc. May be called during a visit.
+  [[nodiscard]] char state_of_listed(ThreadId listed) const noexcept;
 
  private:
   static ThreadId parse(std::string_view text) noexcept;
@@ -112,7 +115,7 @@ class ThreadStops {
   static constexpr int kVectorRegisters = NT_PRFPREG;
 #endif
 
-  void seize(ThreadId task) noexcept;
+  void seize(ThreadId task, ThreadId listed) noexcept;
 
   /// Waits until the thread has stopped or ended. Gives up after a timeout, or if the thread is
   /// blocked in the kernel, for example by a vfork child.
@@ -136,7 +139,7 @@ class ThreadStops {
 
 #if defined(__x86_64__)
   /// Returns true if the thread is in a system call. Its vector registers are then dead: a function
-  /// made the system call, and function calls clobber them (System V ABI for x86-64, 3.2.1).
+  /// made the system call, and functions may clobber these (System V ABI for x86-64, 3.2.1).
   static bool is_in_call(const Registers& registers) noexcept {
     return static_cast<long>(registers.orig_rax) >= 0;
   }
@@ -158,8 +161,9 @@ class ThreadStops {
     return true;
   }
 
-  /// Has the kernel restart a system call that would fail with EINTR merely because of the stop
-  /// (signal(7)), so that the program does not notice. Does nothing if a signal is pending.
+  /// Makes the kernel restart a system call that would fail with EINTR only because of the stop
+  /// (signal(7)), so that the program does not notice. If a signal handler runs first, the call
+  /// fails nevertheless.
   static void begin_call_again(ThreadId task, Registers& registers, iovec& general) noexcept {
     constexpr long kBeginAgainWithoutHandler = 514;
     constexpr long kCalls[] = {SYS_epoll_wait,

@@ -19,10 +19,10 @@ inline std::int64_t monotonic_ns() noexcept {
   return seconds * kSecond + rest * kSecond / frequency.QuadPart;
 }
 
-/// Its counter needs no system call. GetTickCount64 is cheaper, but has another time base.
+/// `monotonic_ns` makes no system call. GetTickCount64 is cheaper, but has another time base.
 inline std::int64_t coarse_monotonic_ns() noexcept { return monotonic_ns(); }
 
-/// Resolution: the system clock's interval, some milliseconds.
+/// Has the resolution of the system clock, some milliseconds.
 inline std::int64_t thread_cpu_ns() noexcept {
   FILETIME created;
   FILETIME ended;

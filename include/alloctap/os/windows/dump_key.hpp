@@ -1,4 +1,4 @@
-/// Requests for a dump from outside: a hot key, or a named event.
+/// Requests for a dump from outside the process: a hot key, or a named event.
 #pragma once
 
 #include <array>
@@ -58,7 +58,7 @@ class HotKeyName {
 };
 
 /// Hot key and thread message functions of user32.dll; null pointers if `error` is set. Loaded at
-/// first use, because loading that library turns a process into one with windows.
+/// first use, because user32.dll turns a process into a GUI process.
 struct MessageQueue {
   decltype(&::RegisterHotKey) register_key = nullptr;
   decltype(&::UnregisterHotKey) unregister_key = nullptr;
@@ -119,9 +119,9 @@ class DumpKey {
   DumpKey& operator=(const DumpKey&) = delete;
 
   /// Starts the thread and blocks until the key is registered. Returns 0 or the negated system
-  /// error, which `DumpKeyProblem` formats: `-EEXIST` if another program or thread has the key,
-  /// `-EINVAL` if `key` is not `valid()`, `-EBUSY` if this object is started. Must not be called
-  /// inside DllMain, because no thread can begin during DllMain.
+  /// error, which `DumpKeyProblem` formats: `-EEXIST` if another program or thread has registered
+  /// the key, `-EINVAL` if `key` is not `valid()`, `-EBUSY` if this object is already started. Must
+  /// not be called inside DllMain, because no thread can begin during DllMain.
   [[nodiscard]] int start(HotKey key, Function function) noexcept {
     if (thread_.running()) return -EBUSY;
     if (!key.valid()) return -EINVAL;
@@ -248,8 +248,8 @@ class DumpEvent {
   DumpEvent(const DumpEvent&) = delete;
   DumpEvent& operator=(const DumpEvent&) = delete;
 
-  /// Starts the thread. Returns 0 or the negated system error: `-EBUSY` if this object is started,
-  /// `-EEXIST` if this process, or another one of this user, already has an event of that name.
+  /// Starts the thread. Returns 0 or the negated system error: `-EBUSY` if this object is started
+  /// already, `-EEXIST` if a process of this user already has an event of that name.
   [[nodiscard]] int start(Function function) noexcept {
     if (thread_.running()) return -EBUSY;
     Handle asked(
@@ -291,7 +291,7 @@ class DumpEvent {
   }
 
   Function function_ = nullptr;
-  /// The handle of the end event is first, so that ending has priority over dumps.
+  /// The handle of the end event is first, so that `stop` has priority over requested dumps.
   std::array<HANDLE, 2> events_{};
   WorkerThread thread_;
 };

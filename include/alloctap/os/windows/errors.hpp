@@ -1,4 +1,4 @@
-/// Windows errors as POSIX errors, or else as numbers above all POSIX numbers, and their texts.
+/// Maps Windows errors to POSIX errors or to numbers above all POSIX errors, and errors to texts.
 #pragma once
 
 #include <array>

@@ -98,7 +98,7 @@ inline std::ptrdiff_t read_some(int descriptor, std::span<char> buffer) noexcept
   DWORD count = 0;
   const bool read = ::ReadFile(handle_of(descriptor), buffer.data(), call_bytes(buffer.size()),
                                &count, nullptr) != 0;
-  // A pipe whose writer has closed it is at its end.
+  // A pipe that its writer has closed is at its end.
   if (read || ::GetLastError() == ERROR_BROKEN_PIPE) return count;
   return negated_last_error();
 }
@@ -153,7 +153,8 @@ inline FileView::~FileView() {
   if (!bytes_.empty()) ::UnmapViewOfFile(bytes_.data());
 }
 
-/// Maximum length of a file name without directories, in bytes; safe for every text.
+/// Maximum length of a file name without directories, in bytes. Windows permits 255 UTF-16 units,
+/// which 255 bytes of UTF-8 never exceed.
 inline constexpr std::size_t kMaxFileNameBytes = 255;
 inline constexpr std::string_view kPathSeparators = "/\\";
 

@@ -1,4 +1,4 @@
-/// Stop-the-world by suspending the threads during the whole scan.
+/// Stop-the-world by suspending all other threads while the body runs.
 #pragma once
 
 #include <algorithm>

@@ -17,7 +17,7 @@
 
 namespace alloctap::os {
 
-/// A path and its drive letter; '\0' if it has no drive.
+/// A drive letter and the path after it. If `drive` is '\0', `path` is the whole path.
 struct DrivePath {
   wchar_t drive = L'\0';
   std::wstring_view path;
@@ -148,8 +148,8 @@ void visit_present_pages(std::uintptr_t start, std::uintptr_t end, Visit&& visit
   if (start < end) visit(start, end);
 }
 
-/// Finds the committed part of the stack. A stack is one allocation. It has, in this order, a
-/// reserved part, a guard page, and the committed part.
+/// Finds the committed part of the stack. A stack is one allocation that consists, by ascending
+/// address, of a reserved part, a guard page, and the committed part.
 inline StackBounds find_stack_bounds(std::uintptr_t address) noexcept {
   MEMORY_BASIC_INFORMATION region;
   const auto* const place = reinterpret_cast<const void*>(address);

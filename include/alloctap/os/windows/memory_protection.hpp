@@ -27,7 +27,7 @@ inline DWORD page_protection(Protection protection) noexcept {
 inline bool protect_pages(std::uintptr_t address, std::size_t bytes,
                           Protection protection) noexcept {
   const std::uintptr_t end = address + bytes;
-  // VirtualProtect cannot cross allocations, and each 64 KiB step may be a separate one.
+  // VirtualProtect cannot cross allocations, and each 64 KiB step may be a separate allocation.
   for (std::uintptr_t start = address; start < end;) {
     const std::uintptr_t stop = std::min(end, AddressSteps::step_of(start) + AddressSteps::kBytes);
     DWORD before = 0;
@@ -114,9 +114,9 @@ inline bool is_writable(DWORD protection) noexcept {
   return (protection & kWritable) != 0;
 }
 
-/// Stores `desired` in `slot`, an aligned word in a module, if it holds `expected`. Other threads
-/// read the old or the new value. Makes a protected page writable and then restores its protection,
-/// so only one thread at a time may change words of one page. GetLastError may change.
+/// Stores `desired` in `slot`, an aligned word in a module, if the word equals `expected`. Other
+/// threads read the old or the new value. Makes a protected page writable and then restores its
+/// protection, so only one thread at a time may change words of one page. GetLastError may change.
 inline SlotExchange exchange_slot(std::uintptr_t* slot, std::uintptr_t expected,
                                   std::uintptr_t desired) noexcept {
   constexpr DWORD kExecutable = PAGE_EXECUTE | PAGE_EXECUTE_READ;

@@ -58,7 +58,7 @@ class ExportTable {
     forwards_end_ = directory.VirtualAddress + directory.Size;
   }
 
-  /// Returns the first name exported at `offset` from the module's start; nullptr if unnamed.
+  /// Returns the first name exported at `offset` from the module's start; nullptr if there is none.
   [[nodiscard]] const char* name_at(std::uintptr_t offset) const noexcept {
     for (DWORD i = 0; i < count_; ++i) {
       if (functions_[numbers_[i]] == offset) return name(i);
@@ -153,7 +153,7 @@ inline std::uintptr_t find_system_function(std::string_view name) noexcept {
 
 inline constexpr bool kLoaderGivesNotice = true;
 
-/// LDR_DLL_NOTIFICATION_DATA, whose layout is equal for both reasons.
+/// LDR_DLL_NOTIFICATION_DATA, whose layout is equal for both reasons, loading and unloading.
 struct DllNotification {
   ULONG flags;
   const UNICODE_STRING* full_name;
@@ -165,8 +165,8 @@ struct DllNotification {
 using DllListener = void CALLBACK(ULONG reason, const DllNotification* what, void* context);
 
 /// Passes on notices of LdrRegisterDllNotification, which exists since Windows Vista, but in no
-/// header. Windows reports a loaded module before its imports are bound, and an unloaded one after
-/// its last call and before it is unmapped.
+/// header. Windows reports a loaded module before its imports are bound, and an unloaded module
+/// after the last call into it, before it is unmapped.
 struct ModuleNoticeCall {
   static void CALLBACK pass_on(ULONG reason, const DllNotification* what, void* context) {
     constexpr ULONG kLoaded = 1;

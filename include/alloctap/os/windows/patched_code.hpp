@@ -28,8 +28,8 @@ inline LONG CALLBACK handle_trap(EXCEPTION_POINTERS* exception) noexcept {
 }
 
 /// Installs the handler in front of existing vectored handlers, which run before frame-based ones.
-/// A handler that the program installs in front later runs first, and passes on the exceptions that
-/// it does not handle.
+/// If the program later installs a handler in front, that handler runs first and passes on the
+/// exceptions that it does not handle.
 inline bool catch_traps(ResumePlace resume) noexcept {
   static constinit bool installed = false;
   resume_place.store(resume, std::memory_order_release);
@@ -56,10 +56,10 @@ inline std::size_t slots_of_operation(const std::array<std::uint8_t, 2>& slot) n
   return is_far_allocation ? 3 : operation < kSlots.size() ? kSlots[operation] : 1;
 }
 
-/// Writes to `room` an UNWIND_INFO for instructions relocated from `executed` bytes after the start
-/// of a function, which has the UNWIND_INFO `info`. The result has the prologue operations before
-/// these instructions, and an empty prologue. Returns the number of bytes written; 0 if they do not
-/// fit.
+/// Writes to `room` an UNWIND_INFO for an instruction relocated from a function with the
+/// UNWIND_INFO `info`. The instruction was `executed` bytes after the function's start. The result
+/// has the prologue operations before the instruction, and a prologue of length 0. Returns the
+/// number of bytes written; 0 if they do not fit.
 inline std::size_t write_executed_part(const std::uint8_t* info, std::uintptr_t executed,
                                        std::span<std::byte> room) noexcept {
   PrologueSlots all;
@@ -111,8 +111,8 @@ inline bool describe_moved_code(std::span<const MovedInstruction> instructions,
   return ::RtlAddFunctionTable(table, static_cast<DWORD>(instructions.size()), origin) != FALSE;
 }
 
-/// Suspends and resumes `thread`. Returns true if that worked or the thread is ending. Makes only
-/// system calls in between, because the thread may hold any lock.
+/// Suspends and resumes `thread`. Returns true on success, or if the thread is ending. While the
+/// thread is suspended, makes only system calls, because the thread may hold any lock.
 inline bool stop_for_a_moment(HANDLE thread) noexcept {
   NTSTATUS status = ::NtSuspendThread(thread, nullptr);
   if (status < 0) return has_ended(thread, status);
@@ -125,7 +125,7 @@ inline bool stop_for_a_moment(HANDLE thread) noexcept {
 }
 
 /// Stops all other threads briefly, one after the other, because a return from the kernel
-/// serializes. Ignores threads created meanwhile, because they start by such a return. Not
+/// serializes. Ignores threads created meanwhile, because they start by such a return. Does not use
 /// FlushProcessWriteBuffers, which guarantees only memory order and does nothing in Wine 8.
 inline bool synchronize_cores() noexcept {
   bool stopped_all = true;

@@ -46,7 +46,14 @@ class ArgumentSplitter {
         write_backslashes();
       } else if (line_.front() == L'"') {
         line_.remove_prefix(1);
-        quoted = !quoted;
+        // In an argument, two quotes inside of quotes are a literal one.
+        const bool is_literal = quoted && backslashes_escape_ && line_.starts_with(L'"');
+        if (is_literal) {
+          line_.remove_prefix(1);
+          put("\"");
+        } else {
+          quoted = !quoted;
+        }
       } else {
         write_text();
       }
@@ -69,9 +76,9 @@ class ArgumentSplitter {
     const std::size_t end = line_.find_first_of(L" \t\"\\", 1);
     const std::wstring_view text = line_.substr(0, end);
     line_.remove_prefix(text.size());
-    const std::size_t before = length_;
-    length_ += to_utf8(text, buffer_.subspan(length_)).size();
-    full_ = length_ == before || length_ == buffer_.size();
+    const std::size_t written = to_utf8(text, buffer_.subspan(length_)).size();
+    length_ += written;
+    full_ = written < utf8_length(text) || length_ == buffer_.size();
   }
 
   void put(const char (&character)[2]) noexcept {
@@ -135,9 +142,7 @@ inline std::string_view initial_environment(std::string_view name,
       const std::size_t room = buffer.size() - 1;
       const std::wstring_view text(value.data(), length);
       const std::string_view copied = to_utf8(text, buffer.first(room));
-      const bool whole =
-          ::WideCharToMultiByte(CP_UTF8, 0, text.data(), static_cast<int>(length), nullptr, 0,
-                                nullptr, nullptr) == static_cast<int>(copied.size());
+      const bool whole = utf8_length(text) == copied.size();
       buffer[copied.size()] = '\0';
       if (whole) found = {buffer.data(), copied.size()};
     }

@@ -1,4 +1,4 @@
-/// Calls of functions that may raise an SEH exception, with a cleanup that runs then.
+/// Calls of functions that may raise an SEH exception, with a cleanup for that case.
 ///
 /// If an outer frame catches the exception, frames in between are unwound without C++ destructors.
 /// Sources: "x64 exception handling" (Microsoft), "Language-specific handler"; GNU as, "SEH".
@@ -41,9 +41,9 @@ ALLOCTAP_CALLED_BY_ASSEMBLER inline int alloctap_clean_up_call(EXCEPTION_RECORD*
 }
 }
 
-// In a link-once section, because every source file contains it. Uses .ifndef, because LTO may put
-// several copies in one assembler text. The nop separates the return address from the epilogue, in
-// which handlers are not called.
+// The function is in a link-once section, because every source file defines it. Uses .ifndef,
+// because LTO may put several copies in one assembler text. The nop separates the return address
+// from the epilogue, in which handlers are not called.
 #if defined(__x86_64__)
 ALLOCTAP_ASM(R"(
   .ifndef alloctap_call_with_cleanup

@@ -125,7 +125,8 @@ inline int load_symbol_library() noexcept { return DbgHelp::get().error; }
 /// Buffers for a function's name and source line, which DbgHelp fills.
 class DbgHelpAnswer {
  public:
-  /// Queries the function at `address`; `ask_inlined` queries functions inlined there.
+  /// Queries the function at `address`. `ask_inlined` queries the function inlined there that
+  /// `context` selects. Both return false if DbgHelp finds none.
   [[nodiscard]] bool ask(const DbgHelp& library, std::uintptr_t address) noexcept {
     DWORD64 distance = 0;
     DWORD column = 0;
@@ -213,7 +214,7 @@ inline LibrarySymbols::LibrarySymbols(std::string_view path, std::uintptr_t star
   IMAGEHLP_MODULEW64 info{};
   info.SizeOfStruct = sizeof info;
   const bool known = library.module_info(DbgHelp::session(), place, &info) != 0;
-  // Rejects exports: to any address, DbgHelp would assign the nearest export below as its function.
+  // Rejects modules with only exports: DbgHelp would name any address by the nearest export below.
   if (known && info.SymType != SymNone && info.SymType != SymExport) {
     module_ = place;
   } else {

@@ -20,7 +20,8 @@ inline bool is_wine() noexcept {
 }
 
 /// Returns true if FlushProcessWriteBuffers is a process-wide barrier: it interrupts all processors
-/// that run this process, and a return from an interrupt serializes. No effect in Wine 8.
+/// that run this process, and a return from an interrupt serializes. Returns false in Wine, where
+/// it has no effect as of Wine 8.
 inline bool has_process_barrier() noexcept { return !is_wine(); }
 
 }  // namespace alloctap::os
@@ -57,7 +58,8 @@ void visit_threads(Visit&& visit) noexcept {
   }
 }
 
-/// Returns true if the stop failed because the thread has ended. Wine reports only an access error.
+/// Returns true if a stop failed with the status `why` because the thread has ended. In Wine, the
+/// status is only an access error.
 inline bool has_ended(HANDLE thread, NTSTATUS why) noexcept {
   constexpr NTSTATUS kIsEnding = static_cast<NTSTATUS>(0xC000004B);
   return why == kIsEnding || ::WaitForSingleObject(thread, 0) == WAIT_OBJECT_0;
@@ -96,7 +98,7 @@ inline bool thread_is_alive(ThreadId id) noexcept {
 
 /// Queries the kernel, because GetThreadDescription allocates.
 inline std::size_t thread_name(ThreadId id, std::span<char> name) noexcept {
-  // This constant is missing from the compiler's headers.
+  // ThreadNameInformation is missing from the compiler's headers.
   using Query = NTSTATUS NTAPI(HANDLE, int, void*, ULONG, ULONG*);
   const auto query = reinterpret_cast<Query*>(reinterpret_cast<void*>(&::NtQueryInformationThread));
   constexpr int kThreadNameInformation = 38;

@@ -83,7 +83,7 @@ class ThreadLocal {
     return *reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(thread_block()) + offset);
   }
 
-  /// Returns true if each thread has a separate object. If false, all share one; do not use it.
+  /// Returns true if each thread has its own object; else all share one, which must not be used.
   static bool is_own() noexcept {
     mine();
     return offset_.load(std::memory_order_relaxed) != kNone;

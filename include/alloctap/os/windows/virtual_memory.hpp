@@ -15,7 +15,7 @@ namespace alloctap::os {
 
 /// The 64 KiB steps (Windows' allocation granularity) reserved by this class, each a separate
 /// allocation. Pages of a step can be committed at chosen addresses, at different times. The class
-/// remembers `kMaxCount` steps; in any other step, pages can be committed only once.
+/// records `kMaxCount` steps; in any further step, pages can be committed only once.
 class AddressSteps {
  public:
   static constexpr std::uintptr_t kBytes = std::uintptr_t{64} << 10;
@@ -94,7 +94,7 @@ inline bool is_given_back(const void* base) noexcept {
 }
 
 /// Lock for freeing pages. Prevents that two threads which free the last two parts of an allocation
-/// both release its addresses. Waiters poll: a stopped thread could not react to a wake-up.
+/// both release its addresses. Waiters poll, because a stopped thread could not react to a wake-up.
 class PageRelease {
  public:
   PageRelease() noexcept {

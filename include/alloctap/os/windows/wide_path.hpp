@@ -13,7 +13,14 @@
 
 namespace alloctap::os {
 
-/// Stores `text` as UTF-8 in `buffer` and returns it. Too long text is cut between characters.
+/// Returns the number of bytes that `text` has as UTF-8.
+inline std::size_t utf8_length(std::wstring_view text) noexcept {
+  if (text.empty()) return 0;
+  return static_cast<std::size_t>(::WideCharToMultiByte(
+      CP_UTF8, 0, text.data(), static_cast<int>(text.size()), nullptr, 0, nullptr, nullptr));
+}
+
+/// Stores `text` as UTF-8 in `buffer` and returns the result, cut between characters if too long.
 inline std::string_view to_utf8(std::wstring_view text, std::span<char> buffer) noexcept {
   // Without room, WideCharToMultiByte would return the required length.
   if (buffer.empty()) return {};
@@ -31,8 +38,8 @@ inline std::string_view to_utf8(std::wstring_view text, std::span<char> buffer) 
 
 enum class BadText : bool { kReplaced, kRefused };
 
-/// Stores `text` as UTF-16 in `buffer` and returns it. Returns "" if it does not fit, or if `text`
-/// is invalid UTF-8 and `bad` is kRefused.
+/// Stores `text` as UTF-16 in `buffer` and returns it. Returns "" if the result does not fit, or if
+/// `text` is invalid UTF-8 and `bad` is kRefused.
 inline std::wstring_view to_utf16(std::string_view text, std::span<wchar_t> buffer,
                                   BadText bad = BadText::kRefused) noexcept {
   if (text.empty()) return {};
@@ -49,8 +56,7 @@ inline void use_slashes(std::span<char> path) noexcept {
 }
 
 /// A UTF-8 path, converted for a file function. Beyond the length limit, the path is made absolute
-/// and has the prefix \\?\ ("Naming Files, Paths, and Namespaces"). Uses mapped pages as long as it
-/// exists.
+/// and has the prefix \\?\ ("Naming Files, Paths, and Namespaces"). Owns mapped pages.
 class WidePath {
  public:
   explicit WidePath(const char* path) noexcept : text_(static_cast<wchar_t*>(map_pages(kBytes))) {

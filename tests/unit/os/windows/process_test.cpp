@@ -25,6 +25,7 @@ TEST_CASE("a command line is cut as the C library cuts it") {
   CHECK(split(LR"("C:\my games\a.exe" "x y" z)") == "C:\\my games\\a.exe\0x y\0z"sv);
   CHECK(split(LR"(p a\b "c\\" \"d\" "e\"f" \\\"g)") == "p\0a\\b\0c\\\0\"d\"\0e\"f\0\\\"g"sv);
   CHECK(split(L"p \"\" end") == "p\0\0end"sv);
+  CHECK(split(LR"(p "a ""b"" c" d)") == "p\0a \"b\" c\0d"sv);
   CHECK(split(L"p \u00E4\u20AC") == "p\0\xC3\xA4\xE2\x82\xAC"sv);
   CHECK(split(L"") == "");
 }
@@ -35,6 +36,8 @@ TEST_CASE("a command line that does not fit is cut") {
   CHECK(cut.size() <= 9);
   CHECK(cut.size() >= 5);
   CHECK(split(L"prog", 0).empty());
+  // What follows a character that has no room has none either.
+  CHECK(split(L"prog \u20AC x", 7) == "prog\0"sv);
 }
 
 TEST_CASE("the executable has a path with its drive, and the command line begins with a name") {

@@ -18,7 +18,7 @@ ALLOCTAP_INLINE bool is_in_procfs(const char* path) noexcept {
          status.st_dev == procfs.st_dev;
 }
 
-/// Returns 0 if `path` is not a symbolic link or the kernel may follow it; else the negated error.
+/// Returns the negated error if `path` is a symbolic link that the kernel does not follow; else 0.
 ALLOCTAP_INLINE int check_links(const char* path) noexcept {
   struct stat status{};
   if (::lstat(path, &status) != 0 || !S_ISLNK(status.st_mode)) return 0;
@@ -92,7 +92,7 @@ ALLOCTAP_INLINE File create_like(const char* path, const char* model, int& error
   }
   const mode_t permissions = status.st_mode & 0777;
   File file = open_file(path, O_WRONLY | O_CREAT | O_EXCL, error, static_cast<int>(permissions));
-  // The umask has removed some permissions. File systems without permissions refuse to add them.
+  // Adds the permissions that the umask removed. File systems without permissions refuse this.
   if (error == 0 && ::fstat(file.descriptor(), &status) == 0 &&
       (status.st_mode & 0777) != permissions) {
     static_cast<void>(::fchmod(file.descriptor(), permissions));

@@ -41,7 +41,7 @@ ALLOCTAP_INLINE void UnforkedMemory::fetch() noexcept {
 
 ALLOCTAP_INLINE bool UnforkedMemory::has_page(int page_map, const MemoryRegion& region) noexcept {
   if (const auto known = has_found_page(page_map, region.start, region.end)) return *known;
-  // Before Linux 6.7, searches page by page. To save time, assumes that large mappings were forked.
+  // Before Linux 6.7, searches page by page. To save time, assumes that large mappings have pages.
   const std::size_t step = 1024 * page_size();
   bool found = region.end - region.start > kMaxListed;
   for (std::uintptr_t at = region.start; at < region.end && !found;) {
@@ -97,7 +97,7 @@ ALLOCTAP_INLINE void* map_shared_pages(std::size_t bytes) noexcept {
 
 ALLOCTAP_INLINE std::size_t count_threads() noexcept {
   std::size_t count = 0;
-  TaskList::of_this_process().visit([&count](ThreadId) { ++count; });
+  TaskList::of_this_process().visit([&count](ThreadId, ThreadId) { ++count; });
   return std::max<std::size_t>(count, 1);
 }
 
@@ -136,7 +136,7 @@ ALLOCTAP_INLINE int stop_and_copy(void* argument) noexcept {
   job.state = {.threads = stops.count(), .unseen = stops.unseen()};
   job.copy = fork_copy(job, CLONE_PARENT);
   stops.release();
-  // Returns, to end this process: so AddressSanitizer unpoisons the memory around the frame.
+  // Ends this process by a return, so that AddressSanitizer unpoisons the memory around the frame.
   return 0;
 }
 
@@ -161,7 +161,8 @@ ALLOCTAP_INLINE bool has_namespace_for_children() noexcept {
 }
 
 ALLOCTAP_INLINE void copy_unstopped(CopyJob& job) noexcept {
-  job.tasks->visit([&](ThreadId task) { job.state.unseen += task != job.caller ? 1 : 0; });
+  job.tasks->visit(
+      [&](ThreadId task, ThreadId) { job.state.unseen += task != job.caller ? 1 : 0; });
   job.copy = fork_copy(job, 0);
   if (job.copy == -EINVAL && ends_of_processes_go_unnoticed()) {
     job.copy = fork_copy(job, SIGCHLD);

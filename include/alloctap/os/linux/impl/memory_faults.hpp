@@ -24,12 +24,14 @@ ALLOCTAP_INLINE bool FaultSignal::take_over() noexcept {
   bool is_taken = false;
   if (!taken_.compare_exchange_strong(is_taken, true)) return true;
   struct sigaction action{};
-  if (::sigaction(SIGSEGV, nullptr, &previous_) != 0) return false;
+  bool is_set = ::sigaction(SIGSEGV, nullptr, &previous_) == 0;
   action.sa_sigaction = &handle;
   // Uses the previous handler's flags and mask, because our handler may call it.
   action.sa_mask = previous_.sa_mask;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | (previous_.sa_flags & (SA_NODEFER | SA_RESTART));
-  return ::sigaction(SIGSEGV, &action, nullptr) == 0;
+  is_set = is_set && ::sigaction(SIGSEGV, &action, nullptr) == 0;
+  if (!is_set) taken_.store(false);
+  return is_set;
 }
 
 ALLOCTAP_INLINE void FaultSignal::handle(int number, siginfo_t* info, void* context) noexcept {

@@ -27,7 +27,8 @@ ALLOCTAP_INLINE LoadedModule find_module_in_memory_map(std::uintptr_t address) n
   bool found = false;
   visit_memory_map({buffer, kBufferBytes}, [&](const MemoryRegion& region) {
     if (region.start > address) return false;
-    const bool of_file = !region.path.empty();
+    // Names in brackets are those of anonymous memory, which may hold code of a JIT compiler.
+    const bool of_file = may_hold_module(region);
     if (of_file && region.file_offset == 0 && region.readable) module.start = region.start;
     found = of_file && address < region.end;
     module.end = region.end;

@@ -26,6 +26,10 @@ ALLOCTAP_INLINE char TaskList::state(ThreadId id) const noexcept {
   if (is_foreign_) {
     visit_listed([&](ThreadId other) { listed = own_id(other) == id ? other : listed; });
   }
+  return state_of_listed(listed);
+}
+
+ALLOCTAP_INLINE char TaskList::state_of_listed(ThreadId listed) const noexcept {
   char text[512];
   const auto count = static_cast<std::ptrdiff_t>(read(listed, "/stat", text).size());
   // Searches from the end, because the thread name before the state may contain any characters.
@@ -70,7 +74,7 @@ ALLOCTAP_INLINE void ThreadStops::stop_all() noexcept {
   for (bool more = true; more;) {
     const std::size_t before = count_;
     without_room_ = 0;
-    tasks_.visit([this](ThreadId task) { seize(task); });
+    tasks_.visit([this](ThreadId task, ThreadId listed) { seize(task, listed); });
     for (std::size_t i = before; i < count_; ++i) await(threads_[i]);
     more = count_ > before;
   }
@@ -91,7 +95,7 @@ ALLOCTAP_INLINE std::size_t ThreadStops::unseen() const noexcept {
                              }));
 }
 
-ALLOCTAP_INLINE void ThreadStops::seize(ThreadId task) noexcept {
+ALLOCTAP_INLINE void ThreadStops::seize(ThreadId task, ThreadId listed) noexcept {
   const auto known = threads_.first(count_);
   const auto same = [task](const ThreadRegisters& thread) { return thread.id == task; };
   if (task == left_out_ || std::any_of(known.begin(), known.end(), same)) return;
@@ -101,7 +105,7 @@ ALLOCTAP_INLINE void ThreadStops::seize(ThreadId task) noexcept {
   }
   const bool seized = ::ptrace(PTRACE_SEIZE, task, nullptr, nullptr) == 0 &&
                       ::ptrace(PTRACE_INTERRUPT, task, nullptr, nullptr) == 0;
-  const char state = seized ? 'R' : tasks_.state(task);
+  const char state = seized ? 'R' : tasks_.state_of_listed(listed);
   // Skips ended threads, which have no registers. An ended main thread stays listed.
   if (state == '\0' || state == 'Z' || state == 'X') return;
   ThreadRegisters& thread = threads_[count_++];
