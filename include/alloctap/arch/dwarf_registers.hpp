@@ -19,8 +19,8 @@ struct DwarfRegisters {
   static constexpr unsigned kStackPointer = 7;
   static constexpr unsigned kReturnAddress = 16;
   static constexpr unsigned kProgramCounter = 16;
-  /// Whether the return address column is the program counter, so that the caller's value is the
-  /// caller's pc.
+  /// Whether the return address column is the program counter, so that the caller's value of that
+  /// column is the caller's pc.
   static constexpr bool kReturnAddressIsProgramCounter = true;
   /// Whether return addresses may be signed (pointer authentication).
   static constexpr bool kMaySignReturnAddress = false;

@@ -1,6 +1,6 @@
 /// Assembly entry points that replace dlopen, dlmopen and dlsym.
 ///
-/// Each calls a C++ function that returns the address to call, then jumps to that address with
+/// Each entry point calls a C++ function that returns an address, then jumps to that address with
 /// unchanged arguments and return address. A plain wrapper would not work, because the loader
 /// identifies callers by their return addresses.
 ///

@@ -2,9 +2,9 @@
 ///
 /// A hook enters a function with a gadget in the caller's module as the return address. The next
 /// return address on the stack leads into the hook. So the function's return address is in the
-/// caller's module, and the gadget returns to the hook. Stacks stay unwindable meanwhile if the
-/// unwind row at the byte before the gadget equals the row that `kReturnGadgets` describes and
-/// restores no other register.
+/// caller's module, and the gadget returns to the hook. While the function runs, the stack is
+/// unwindable if the unwind row at the byte before the gadget is the one that `kReturnGadgets`
+/// describes, and restores no other register.
 #pragma once
 
 #include <array>
@@ -29,8 +29,8 @@ struct ReturnGadget {
   /// Offsets of the saved register and the return address from the CFA.
   std::int64_t saved_at = -16;
   std::int64_t return_address_at = -8;
-  /// The number of registers from `kFirstOptional` on that the unwind row may restore, from
-  /// consecutive words that begin 2 words above `saved_at`. The gadget does not load them.
+  /// The number of registers, from `kFirstOptional` on, that the unwind row may restore although
+  /// the gadget does not load them. Their words are consecutive and begin 2 words above `saved_at`.
   unsigned optional_registers = 0;
   /// Required alignment of `code`.
   std::size_t alignment = 1;

@@ -1,4 +1,4 @@
-/// The signal trampoline and the signal frame, for systems without an unwind table for it.
+/// The signal trampoline and the signal frame, for systems whose trampoline has no unwind table.
 ///
 /// On AArch64, Linux has the trampoline in its vDSO but discards the vDSO's unwind tables
 /// (arch/arm64/kernel/vdso/vdso.lds.S and sigreturn.S). The trampolines of qemu-user and musl have

@@ -111,8 +111,8 @@ concept WordReader = requires(Reader& reader, std::uintptr_t address, std::uintp
   { reader(address, word) } noexcept -> std::same_as<bool>;
 };
 
-/// A non-owning, type-erased reference to a `WordReader`. It keeps the large table interpreters
-/// from being instantiated for each kind of memory.
+/// A non-owning, type-erased reference to a `WordReader`. Avoids an instantiation of the large
+/// table interpreters for each type of reader.
 class WordReaderRef {
  public:
   template <class Reader>

@@ -125,10 +125,10 @@ class CallFrameDecoder {
   [[nodiscard]] bool ok() const noexcept { return reader_.ok(); }
   /// Returns the bytes not decoded yet.
   [[nodiscard]] std::span<const std::byte> rest() const noexcept { return reader_.rest(); }
-  /// Skips `bytes`, whole instructions that the caller has decoded.
+  /// Skips `bytes` bytes: whole instructions that the caller has decoded.
   void skip(std::size_t bytes) noexcept { static_cast<void>(reader_.read_bytes(bytes)); }
 
-  /// Decodes the next instruction. An instruction cut off by the end fails the reader. After
+  /// Decodes the next instruction. If the bytes end within the instruction, the reader fails. After
   /// `kUnknown`, no further instruction can be decoded.
   [[nodiscard]] CallFrameOperation next() noexcept {
     using Action = CallFrameOperation::Action;
@@ -269,9 +269,9 @@ class CallFrameInterpreter {
     return false;
   }
 
-  /// Skips rows that end at or before `pc`, up to the first instruction that
-  /// `run_common_instruction` does not execute. Call `next` afterwards. A fast path, because dozens
-  /// of rows may precede a call, and every call address of the process is looked up.
+  /// Skips rows that end at or before `pc`, but not beyond an advance_loc4 or set_loc. Call `next`
+  /// afterwards. A fast path, because dozens of rows may precede a call, and every call address of
+  /// the process is looked up.
   void skip_rows_before(std::uintptr_t pc) noexcept {
     while (running() && !decoder_.at_end()) {
       const bool reached = run_common_instructions(pc);
@@ -291,7 +291,7 @@ class CallFrameInterpreter {
 
   [[nodiscard]] bool running() const noexcept { return status_ == UnwindStatus::kFound; }
 
-  /// Keeps the first error.
+  /// Records `reason`, unless an error occurred before.
   void fail(UnwindStatus reason) noexcept {
     if (running()) status_ = reason;
   }
@@ -309,8 +309,8 @@ class CallFrameInterpreter {
   static constexpr std::uint8_t kSetCfaOffset = 0x0E;
 
   /// Executes instructions of up to three bytes, without decoding into a `CallFrameOperation`.
-  /// Returns true if the next instruction advances beyond `pc`, or is a long form of advance.
-  /// Returns false if it is any other instruction.
+  /// Returns true if the next instruction advances beyond `pc`, or is advance_loc4 or set_loc.
+  /// Returns false for any other instruction, and at the end.
   bool run_common_instructions(std::uintptr_t pc) noexcept {
     const std::span<const std::byte> bytes = decoder_.rest();
     const auto byte_at = [&](std::size_t i) { return std::to_integer<std::uint8_t>(bytes[i]); };
@@ -348,8 +348,8 @@ class CallFrameInterpreter {
     return length;
   }
 
-  /// Returns the length of the instruction that it executed; 0 if it does not execute this
-  /// instruction, or if the operand exceeds one byte.
+  /// Executes an offset, restore or def_cfa_offset instruction. Returns the instruction's length; 0
+  /// without an effect if it is another one, or if the operand exceeds one byte.
   std::size_t run_common_instruction(std::uint8_t opcode, std::uint8_t operand) noexcept {
     const std::uint8_t packed = opcode & 0x3FU;
     const bool keeps_register = opcode >> 6 >= 2 && packed < row_.registers.size();

@@ -21,7 +21,7 @@ struct CallFrameStep {
   };
 
   Outcome outcome = Outcome::kFailed;
-  /// The caller's return address. The caller's row is at `pc - 1`, or at `pc` if `pc_is_exact`.
+  /// The return address in the caller, whose row is at `pc - 1`, or at `pc` if `pc_is_exact`.
   std::uintptr_t pc = 0;
   std::uintptr_t cfa = 0;
   /// Whether a signal pushed the frame, so that its caller was interrupted and did not call.
@@ -96,9 +96,8 @@ class CallFrameRules {
 
 /// Applies `row` to its frame's `registers`. On x86-64, the registers of the innermost frame should
 /// include the program counter, because rules of PLT entries use it. `read_word` reads the stack.
-/// Does not check that the caller's frame lies further out. So code that uses this function must
-/// check that, or bound its loop. Needs about 1 KB of stack. Runs inside malloc if `read_word`
-/// does.
+/// Does not check that the caller's frame lies further out: a loop over frames must check that, or
+/// bound its steps. Needs about 1 KB of stack. Runs inside malloc if `read_word` does.
 inline CallFrameStep step_to_caller(const CallFrameRow& row, const RegisterFile& registers,
                                     WordReaderRef read_word) noexcept {
   using Registers = arch::DwarfRegisters;

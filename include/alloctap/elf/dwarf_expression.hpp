@@ -56,7 +56,7 @@ enum class DwarfOperation : std::uint8_t {
   kLess = 0x2D,
   kNotEqual = 0x2E,
   kSkip = 0x2F,
-  /// The first of 32 operations that push a number, and of 32 that push a register plus an operand.
+  /// Bounds of 32 operations that push a number, and of 32 that push a register plus an operand.
   kLiteral0 = 0x30,
   kLiteral31 = 0x4F,
   kRegisterPlus0 = 0x70,
@@ -183,8 +183,8 @@ inline std::optional<std::uintptr_t> compute(DwarfOperation operation, std::uint
   }
 }
 
-/// An evaluator of one expression, used once. glibc has expressions for signal frames, linkers for
-/// PLTs. Loops end because it stops after `kMaxSteps` operations. A branch out of the expression is
+/// An evaluator of one expression, used once. Such expressions describe signal frames in glibc, and
+/// PLTs. Stops after `kMaxSteps` operations, so that loops end. A branch out of the expression is
 /// an error. Runs inside malloc if `read_word` does.
 class DwarfExpression {
  public:
@@ -195,10 +195,10 @@ class DwarfExpression {
                   WordReaderRef read_word) noexcept
       : bytes_(bytes), reader_(bytes), registers_(registers), read_word_(read_word) {}
 
-  /// Returns the top of the stack at the end. Pushes `initial` first, if given, because expressions
-  /// that compute a register start with the CFA on the stack. Returns nullopt if the expression is
-  /// malformed or has an operation not allowed in call frame rules. Returns nullopt also if the
-  /// expression needs an unknown register or an unreadable word.
+  /// Executes the expression and returns the top of the stack. Pushes `initial` first, if given,
+  /// because expressions that compute a register start with the CFA on the stack. Returns nullopt
+  /// if the expression is malformed or has an operation not allowed in call frame rules. Also
+  /// returns nullopt if the expression needs an unknown register or an unreadable word.
   [[nodiscard]] std::optional<std::uintptr_t> evaluate(
       std::optional<std::uintptr_t> initial) noexcept {
     if (initial) stack_.push(*initial);

@@ -75,9 +75,9 @@ inline std::uintptr_t find_return_gadget_in(const LoadedMemory& memory,
   return 0;
 }
 
-/// Returns a gadget's address in the function that contains `pc` or the nearest functions. Returns
-/// 0 if the nearest `kMaxFunctions` have no gadget. Takes some 100 ns per function. Runs inside
-/// malloc.
+/// Returns a gadget's address in the function that contains `pc` or, if that has none, in one of
+/// the nearest functions. Returns 0 if the nearest `kMaxFunctions` have no gadget. Takes some 100
+/// ns per function. Runs inside malloc.
 inline std::uintptr_t find_return_gadget(const LoadedMemory& memory, const UnwindTables& tables,
                                          std::uintptr_t pc) noexcept {
   constexpr std::size_t kMaxFunctions = 1000;

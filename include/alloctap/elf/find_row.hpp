@@ -51,9 +51,9 @@ inline UnwindStatus find_row(const UnwindTables& tables, std::uintptr_t pc, Call
 
 /// Finds the unwind tables of the module mapped at `start` in its program headers. Reads only
 /// `file`, the start of the module's file, aligned to 8. The result's bounds are those of the
-/// segment with .eh_frame_hdr, because linkers put .eh_frame into it, and a gap may follow the
-/// segment. Returns nullopt if the module has no tables or `file` lacks the headers. Runs inside
-/// malloc.
+/// segment with .eh_frame_hdr, because linkers put .eh_frame into the same segment, and a gap may
+/// follow the segment. Returns nullopt if the module has no tables or `file` lacks the headers.
+/// Runs inside malloc.
 inline std::optional<UnwindTables> unwind_tables_of_image(std::span<const std::byte> file,
                                                           std::uintptr_t start) noexcept {
   const auto image = read_mapped_image(file, start);
@@ -88,7 +88,7 @@ inline std::optional<UnwindTables> find_unwind_tables(std::uintptr_t pc) noexcep
                        std::min(kPage, module.end - module.start));
   const auto tables = unwind_tables_of_image(file, module.start);
   if (tables) return tables;
-  // The program headers are not at the start, because tools that edit ELF files move them.
+  // The program headers may not be at the start, because tools that edit ELF files move them.
   if (module.unwind_tables == 0) return std::nullopt;
   return UnwindTables{module.unwind_tables, module.start, module.end};
 }
@@ -118,10 +118,10 @@ inline CallFrameRow signal_row(std::uintptr_t code) noexcept {
   return row;
 }
 
-/// Recognizes a signal trampoline by its instructions, which begin at `address` rounded up to an
-/// instruction. So return addresses minus 1 work, too. Writes the row to `row` and returns true if
-/// the instructions are a trampoline's. Compares a copy of the code, so any address is safe. Makes
-/// system calls; may change errno. Runs inside malloc.
+/// Recognizes a signal trampoline by its instructions, which begin at `address` rounded up to the
+/// size of an instruction, so that `address` may be a return address minus 1. Writes the row to
+/// `row` and returns true if the instructions are a trampoline's. Compares a copy of the code, so
+/// any address is safe. Makes system calls; may change errno. Runs inside malloc.
 inline bool find_signal_row(std::uintptr_t address, CallFrameRow& row) noexcept {
   using Code = arch::SignalReturn::Code;
   if constexpr (arch::SignalReturn::kCode.empty()) return false;

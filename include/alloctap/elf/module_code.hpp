@@ -49,9 +49,9 @@ inline bool promises_landing_pads(std::span<const std::byte> notes) noexcept {
   return false;
 }
 
-/// Returns whether the module that contains `address` declares BTI, with which the loader then maps
-/// its code pages. Returns false for pages that the program mapped itself, because no system call
-/// reports them. Takes no lock, allocates nothing.
+/// Returns whether the module that contains `address` declares BTI, so that the loader maps the
+/// module's code pages with branch target checks. Returns false for pages that the program mapped
+/// itself, because no system call reports them. Takes no lock, allocates nothing.
 inline bool has_guarded_code([[maybe_unused]] std::uintptr_t address) noexcept {
 #if defined(__aarch64__)
   constexpr std::size_t kSmallestPage = 4096;

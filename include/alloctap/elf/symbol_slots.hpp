@@ -285,9 +285,9 @@ class SymbolSlotWalk {
 
  private:
   static std::int64_t addend(const ElfW(Rela) & relocation) noexcept { return relocation.r_addend; }
-  /// In REL tables, the loader has overwritten the addend in the word. Returns a nonzero addend for
-  /// absolute words to skip them, because the table does not show which absolute words had an
-  /// addend. The relevant REL formats use the other kinds for functions.
+  /// Returns a nonzero addend for absolute words, so that they are skipped: the loader has
+  /// overwritten the addend in the word, and a REL table does not show which absolute words had
+  /// one. The relevant REL formats use the other kinds for functions.
   static std::int64_t addend(const ElfW(Rel) & relocation) noexcept {
     return kind_number(relocation.r_info) == arch::RelocationKinds::kAbsolute ? 1 : 0;
   }

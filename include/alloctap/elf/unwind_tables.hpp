@@ -256,7 +256,7 @@ struct FrameDescription {
   [[nodiscard]] bool covers(std::uintptr_t pc) const noexcept { return pc >= begin && pc < end; }
 };
 
-/// Decodes `entry`. Returns nullopt if it is no FDE, or the FDE or its CIE is malformed.
+/// Decodes `entry`. Returns nullopt if the entry is no FDE, or if the FDE or its CIE is malformed.
 inline std::optional<FrameDescription> decode_frame_description(const UnwindTables& tables,
                                                                 FrameEntry entry) noexcept {
   if (entry.kind != FrameEntry::Kind::kDescription) return std::nullopt;

@@ -21,7 +21,7 @@ struct AddressRange {
 };
 
 /// Code of the tracker that may call the program's code: a replacement of dlclose, which runs the
-/// program's destructors, or a whole preloaded library. Stacks omit its frames.
+/// program's destructors, or a whole preloaded library. Stacks omit the frames in this code.
 ///
 /// Lock-free; `contains` may run inside malloc. Constant-initialized, never destroyed.
 class InternalCode {

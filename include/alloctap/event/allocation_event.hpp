@@ -75,8 +75,8 @@ class AllocatorFrames {
 
 /// The call site of a hooked call.
 struct CallOrigin {
-  /// The return address of the hooked call. It is the program's innermost frame, unless `allocator`
-  /// skips it.
+  /// The return address of the hooked call: the program's innermost frame, unless it is in
+  /// `allocator`.
   const void* caller = nullptr;
   /// The frame address (CFA or frame pointer) of the hooked function, where unwinding starts;
   /// nullptr if the backend has no frame address.
@@ -101,7 +101,7 @@ struct AllocationEvent {
   [[no_unique_address]] os::HeapHandle heap{};
   CallOrigin origin;
   /// The old block, if this allocation ends a successful reallocation; otherwise nullptr.
-  /// `finish_reallocate` has already run for it. Valid only during the call.
+  /// `finish_reallocate` has already run for the old block. Valid only during the call.
   const DetachedBlock* reallocated = nullptr;
 };
 

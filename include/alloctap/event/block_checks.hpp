@@ -87,31 +87,30 @@ enum class PageChange : std::uint8_t {
 /// A sink that decides how blocks are allocated and freed. All functions run inside malloc, on any
 /// thread, from the first hooked call on, even without a session.
 ///
-/// Fast paths: `should_skip_checks` returns true if the next block needs no checks; then call no
-/// function below for that block. `should_skip_checks` counts down to the next guard page, so call
-/// it once per block. `is_checked` returns whether the sink may have to act on a free or move.
+/// Fast paths: `should_skip_checks` returns true if the next block needs no checks and no call of
+/// `plan_block`. It counts down to the next guard page, so call it once per block. `is_checked`
+/// returns whether the sink may have to act if the block is freed or reallocated.
 ///
 /// Allocation: `plan_block` runs first. Unless the plan has a `place`, the allocator is called.
-/// Then `adopt_block` returns the program's pointer, or `drop_plan` runs after a failure.
+/// After success `adopt_block` returns the program's pointer; after a failure `drop_plan` runs.
 ///
-/// Free: `release_block` runs before the allocator. Unless it returns `kPassOn` or `kRefuse`,
-/// `retire_block` follows the report of the free; it returns false if the block stays in
-/// quarantine. Then call `next_evicted` until it returns false; each call returns one block to
+/// Free: `release_block` runs before the allocator. Unless the result is `kPassOn` or `kRefuse`,
+/// `retire_block` follows the report of the free. `retire_block` returns false if the block stays
+/// in quarantine. Then call `next_evicted` until it returns false; each call returns one block to
 /// free.
 ///
-/// `before_reallocate` checks a block without changing it. `before_measure` checks a block for
-/// functions that query its size; the function names must live as long as the process.
+/// `before_reallocate` checks a block without changing it. `before_measure` checks a block whose
+/// size the program queries; `function` must live as long as the process.
 ///
 /// `register_unchecked_block`, `release_unchecked` and `forget_unchecked` are for nested calls,
-/// which the hook passes to the allocator. Blocks that nested calls allocate are not checked;
-/// blocks that they free may be. `forget_unchecked` returns true if the block was registered or
-/// needs no registration.
+/// which the hook passes to the allocator. Nested calls never allocate checked blocks, but may free
+/// them. `forget_unchecked` returns true if the block was registered or needs no registration.
 ///
 /// `is_unknown_block` returns whether a free would be refused because the sink does not know the
 /// block. A hook that starts late calls `is_unknown_block`, and registers the block if the
-/// allocator knows the block. `on_page_change` follows a call that changed pages. `end_next` serves
-/// heap destruction: each call ends one block of `gone.heap`, and advances `cursor` (0 at first).
-/// It returns the program's pointer to the block, or nullptr if no block is left.
+/// allocator knows the block. `on_page_change` follows a call that changed pages. Before a heap is
+/// destroyed, call `end_next` until it returns nullptr. Each call marks one block of `gone.heap` as
+/// freed, advances `cursor` (0 at first), and returns the program's pointer to the block.
 template <class S>
 concept CheckingSink =
     EventSink<S> &&

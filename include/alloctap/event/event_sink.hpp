@@ -26,10 +26,10 @@ struct DetachedMappings {
 /// need no context pointer. They run inside malloc, so they must not throw, nor use the program's
 /// allocator or its locks.
 ///
-/// `on_allocate` and `on_map` follow the real call. `on_deallocate` precedes it, because afterwards
-/// another thread may own the address. Reallocations and unmappings may fail: `begin_...` precedes
-/// the real call, `finish_...` or `cancel_...` follows it. `on_modules_unloading` precedes a call
-/// that may unload code, `on_modules_unloaded` follows it; these two run outside malloc.
+/// `on_allocate` and `on_map` follow the real call. `on_deallocate` precedes the real call, because
+/// later another thread may own the address. Reallocations and unmappings may fail: `begin_...`
+/// precedes the real call, `finish_...` or `cancel_...` follows it. `on_modules_unloading` precedes
+/// a call that may unload code, `on_modules_unloaded` follows it; these two run outside malloc.
 template <class S>
 concept EventSink =
     requires(const AllocationEvent& allocation, const DeallocationEvent& gone,
@@ -50,8 +50,8 @@ concept EventSink =
 /// A sink that samples, and so skips most calls. Backends call `try_skip` before `on_allocate` and
 /// `try_skip_free` before `on_deallocate`, and before any other filter. `block` is not null;
 /// `bytes_of()` returns the size of the new block. If the result is true, the sink has counted the
-/// call and gets no event. Otherwise pass the event to `on_..._sampled_in`, which does not decide
-/// again.
+/// call and gets no event. Otherwise pass the event to `on_..._sampled_in`, which does not repeat
+/// this decision.
 template <class S>
 concept SkippingSink =
     EventSink<S> && requires(void* block, std::size_t (&bytes_of)(),
@@ -105,9 +105,9 @@ struct AskedAllocation {
 /// A sink that can make an allocation fail as if out of memory. All functions run inside malloc,
 /// before the allocator, on any thread, even without a session. `may_refuse` is called for every
 /// allocation, so it must only load a variable. If `may_refuse` returns true, the hook calls
-/// `refuses`. At the end of the allocation, failed or not, the hook calls `end_asked` on that
-/// thread. Between these calls, `refuses` is also called for nested allocations by the allocator or
-/// the C++ library. `refuses` must return false for nested allocations: they are not the program's.
+/// `refuses`. When the allocation ends, failed or not, the hook calls `end_asked` on that thread.
+/// Until then, the hook also calls `refuses` for nested allocations by the allocator or the C++
+/// library. `refuses` must return false for nested allocations: they are not the program's.
 template <class S>
 concept RefusingSink = EventSink<S> && requires(const AskedAllocation& asked) {
   { S::may_refuse() } noexcept -> std::same_as<bool>;

@@ -19,8 +19,8 @@ namespace alloctap {
 }
 
 /// Stores pointers to the tracker's annotation functions in the annotation slots of every module.
-/// The functions are process-wide. When a tracker stops, the pointers stay; the functions do
-/// nothing.
+/// The functions are process-wide. When a tracker stops, the pointers stay, but the functions have
+/// no effect.
 ///
 /// Constant-initialized, never destroyed. Control plane, thread-safe; never inside malloc. Acquires
 /// only the loader's lock.
@@ -29,15 +29,15 @@ class OfferedAnnotations {
   /// Adds the non-null functions of `more`, then stores all added functions in each loaded module.
   static void offer(const alloctap_slots& more) noexcept;
 
-  /// Excludes `functions`, which a library exports but its tracker does not need: clears slots that
-  /// the loader resolved to `functions`, unless `offer` added them. Changes modules loaded before
-  /// at the next call of another function.
+  /// Withholds `functions`, which a library exports but its tracker does not need. Later calls of
+  /// the other functions clear slots that the loader resolved to `functions`, unless `offer` added
+  /// these functions.
   static void withhold(const alloctap_slots& functions) noexcept { withheld_ = functions; }
 
   /// Stores the functions in modules loaded since the last call.
   static void offer_to_new_modules() noexcept { native::visit_annotation_slots(&fill); }
 
-  /// Stores the functions in the module at `address`; for notices of the loader.
+  /// Stores the functions in the module at `address`. Called when the loader announces a module.
   static void offer_to(std::uintptr_t address) noexcept {
     native::visit_annotation_slots_of(address, &fill);
   }
@@ -53,7 +53,7 @@ class OfferedAnnotations {
     function(slots.pools, others.pools);
   }
 
-  /// Fills empty slots. Keeps pointers that the loader resolved, except to withheld functions.
+  /// Fills slots that are empty or have withheld functions. Keeps all other pointers.
   static void fill(alloctap_slots& slots) noexcept;
 
   static inline constinit alloctap_slots offered_{};

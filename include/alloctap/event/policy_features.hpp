@@ -5,8 +5,8 @@ namespace alloctap {
 
 /// Returns `P::features`, or a value without features if `P` declares none.
 ///
-/// A contract names its optional members in a struct, such as `ObserverFeatures`. A policy that has
-/// some of them declares it:
+/// A contract names its optional members in a struct, such as `ObserverFeatures`. A policy declares
+/// which of them it has:
 ///
 ///     static constexpr alloctap::ObserverFeatures features{.on_start = true};
 ///
@@ -33,11 +33,11 @@ struct ConfigFeatures {
   /// sampling has no fast path.
   bool may_have_internal_calls = false;
   /// `own_module()` returns the bytes of a module, as `std::span<const char>`, that contains the
-  /// tracker and no code of the program. Stacks omit the module's frames. The leak scan does not
-  /// use its variables, or its frames on the reporting thread's stack, as roots.
+  /// tracker and no code of the program. Stacks omit the module's frames. The module's variables,
+  /// and its frames on the reporting thread's stack, are no roots of the leak scan.
   bool own_module = false;
   /// `for_each_kept_pointer(void (*visit)(void*, const void*), void* context)` calls `visit` with
-  /// `context` and each pointer that the module's variables or the arena keep for the program.
+  /// `context` and each pointer of the program that is in the module's variables or in the arena.
   bool for_each_kept_pointer = false;
   /// `on_misuse(const Misuse&)` receives each fault that `Checks` find, once.
   bool on_misuse = false;

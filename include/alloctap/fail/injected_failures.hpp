@@ -12,8 +12,8 @@
 namespace alloctap {
 
 /// A scope guard for fault injection: while it is alive, allocations that match its rule fail.
-/// Affects all trackers with an installed hook whose `Failures` policy is `InjectedFailures`. They
-/// need not be recording. Example:
+/// Affects all trackers whose hook is installed and whose `Failures` policy is `InjectedFailures`,
+/// even without a session. Example:
 ///
 ///     alloctap::failing_allocations seventh{{.nth = 7}};
 ///     load_level();                       // its 7th allocation fails

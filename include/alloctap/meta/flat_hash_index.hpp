@@ -46,7 +46,8 @@ class FlatHashTable {
     return record;
   }
 
-  /// Returns the record at `pointer` without removing it; `stack` is `kNoStackId` if unknown.
+  /// Returns the record at `pointer` without removing it. If there is none, `stack` of the result
+  /// is `kNoStackId`.
   [[nodiscard]] BlockRecord look(const void* pointer) const noexcept {
     const Slot* slot = find(pointer);
     return slot == nullptr ? BlockRecord{} : unpack(*slot);
@@ -204,7 +205,8 @@ class FlatHashIndex {
     return shard.table.take(pointer);
   }
 
-  /// Returns the record at `pointer` without removing it; `stack` is `kNoStackId` if unknown.
+  /// Returns the record at `pointer` without removing it. If there is none, `stack` of the result
+  /// is `kNoStackId`.
   BlockRecord look(const void* pointer) noexcept {
     Shard& shard = shard_of(pointer);
     const std::lock_guard hold(shard.lock);

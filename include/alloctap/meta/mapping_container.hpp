@@ -170,12 +170,12 @@ struct MappingTotals {
 /// failed call changes nothing. Pieces of different mappings are never merged.
 ///
 /// A call that removes mappings has two steps, because after the system call another thread may own
-/// the addresses. `begin_unmap` precedes the system call; `cancel_unmap` (if it failed) or
-/// `finish_unmap` follows. An mremap is an unmapping of the old range; `map` of the new range
+/// the addresses. `begin_unmap` precedes the system call; `finish_unmap` follows, or `cancel_unmap`
+/// if the system call failed. An mremap is an unmapping of the old range; `map` of the new range
 /// follows after `finish_unmap`.
 ///
 /// Thread-safe; runs inside malloc and mmap, never throws; may change errno. Constant-initialized,
-/// never destroyed. One lock guards everything; the arena's lock is acquired inside it. Hooks call
+/// never destroyed. One lock guards everything; its holder may acquire the arena's lock. Hooks call
 /// from a `RecordingScope`, so at a fork the world is stopped and the lock is free. A child process
 /// lacks mappings that another thread of the parent had detached in `begin_unmap`.
 class MappingContainer {
@@ -189,9 +189,9 @@ class MappingContainer {
   bool map(std::uintptr_t start, std::size_t length, StackId stack) noexcept;
 
   /// Removes the records in `[start, start + length)`, rounded up to whole pages. Returns the
-  /// removed pieces, which the caller owns. Records outside the range stay correct even if out of
-  /// memory. Then a mapping that must be split stays whole, or a removed piece is missing in the
-  /// result; each counts as dropped.
+  /// removed pieces, which the caller owns. If out of memory, a mapping that must be split stays
+  /// whole, or a removed piece is missing in the result; each counts as dropped. Records outside
+  /// the range stay correct even so.
   [[nodiscard]] DetachedMappings begin_unmap(std::uintptr_t start, std::size_t length) noexcept;
 
   /// Restores and empties `detached` after a failed system call. Ranges mapped meanwhile stay. A

@@ -19,11 +19,11 @@ struct InsertOutcome {
 
 /// The properties and the optional members of an index.
 struct IndexFeatures {
-  /// The functions, and those of derived types, preserve errno. Without this feature, the recorder
-  /// saves and restores errno at each event.
+  /// All functions of the index and of derived types preserve errno. Without this feature, the
+  /// recorder saves and restores errno at each event.
   bool leaves_errno_alone = false;
-  /// `expect(pointer)` starts the lookup of a pointer, and `try_insert(pointer, record, expected)`
-  /// stores a record with its result. If `try_insert` returns false, nothing is stored.
+  /// `expect(pointer)` starts the lookup of a pointer. `try_insert(pointer, record, expected)`
+  /// takes the result of `expect` and stores a record, or stores nothing and returns false.
   bool expect = false;
   /// `set_min_block_spacing(bytes)` tells the index the minimum distance between block addresses.
   /// It is called before any block is stored.
@@ -37,8 +37,8 @@ struct IndexFeatures {
 /// threads at once. Then both calls may return the record, but nothing else may break.
 ///
 /// `take` removes and returns a record; its `stack` is `kNoStackId` if the address is unknown.
-/// `for_each` visits `(const void*, BlockRecord)`; at least each record that exists during the
-/// whole call. The `stack` of a stored record is never `kNoStackId`.
+/// `for_each` calls `visit(const void*, const BlockRecord&)` at least for each record that exists
+/// during the whole call. The `stack` of a stored record is never `kNoStackId`.
 template <class I>
 concept PointerIndex = requires(I& index, const void* pointer, const BlockRecord& record) {
   { index.insert(pointer, record) } noexcept -> std::same_as<InsertOutcome>;
@@ -56,7 +56,7 @@ struct PointerIndexArchetype {
 
 static_assert(PointerIndex<PointerIndexArchetype>);
 
-/// Compares the features of the index `I` with its members when instantiated.
+/// When instantiated, rejects an index `I` whose declared features differ from its members.
 template <class I>
 struct CheckedIndex {
   static constexpr auto kHas = features_of<IndexFeatures, I>();

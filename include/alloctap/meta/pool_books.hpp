@@ -147,11 +147,11 @@ class PoolBook {
   struct Added {
     /// False if memory ran out for the block or for the sums of its stack.
     bool kept = true;
-    /// Whether a live block had that address. The record of that block was removed.
+    /// Whether a live block had the same address. The record of that block was removed.
     bool replaced = false;
   };
 
-  /// Prepares for the pool with that generation; removes blocks of an earlier pool in the slot.
+  /// Prepares for the pool of `generation`; removes the blocks of an earlier pool in the slot.
   void enter(std::uint32_t generation) noexcept {
     if (generation_ != generation) end_all();
     generation_ = generation;
@@ -298,7 +298,7 @@ class PoolBooks {
     return true;
   }
 
-  /// Locks one pool at a time.
+  /// Locks the other pools one at a time. The caller must hold no lock of a pool.
   [[nodiscard]] ALLOCTAP_NOINLINE bool is_in_other_pool(PoolHandle pool,
                                                         const void* pointer) noexcept {
     for (std::uint32_t slot = 1; slot < kTable.end_slot(); ++slot) {

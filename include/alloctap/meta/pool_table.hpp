@@ -67,7 +67,7 @@ class PoolTable {
     return create_locked(name);
   }
 
-  /// Returns the pool in `once`; if `once` is 0, creates the pool. All threads get one handle.
+  /// Returns the handle in `once`, the same on all threads. If `once` is 0, first creates the pool.
   [[nodiscard]] PoolHandle create_once(std::atomic<std::uint32_t>& once,
                                        std::string_view name) noexcept {
     static_cast<void>(ForkHandlers::ensure_registered());

@@ -102,9 +102,10 @@ class ShadowRecord {
 /// bytes, 16 or 32. Runs inside malloc. Needs no lock and no probing; cache locality follows that
 /// of the program. Costs up to 4 / `kSpacing` of the heap's size.
 ///
-/// Some records are in a `FlatHashIndex` instead: addresses that are no multiples of 16, blocks of
-/// 1 GiB or more, and blocks in the last `kSpacing` bytes of a 4 KiB page. So are overlapping
-/// blocks, such as the first block of a pool and the block that encloses the pool.
+/// A `FlatHashIndex` has the records that do not fit in shadow words: of blocks whose address is no
+/// multiple of 16, whose size is 1 GiB or more, or whose stack id is too large; two-word records in
+/// the last `kSpacing` bytes of a 4 KiB page; and those of overlapping blocks, such as the first
+/// block of a pool and the block that encloses the pool.
 ///
 /// Removal is a load and a store, not an atomic exchange, because an address belongs to one thread
 /// at a time. If a program frees a block on two threads at once, both may get the record.
@@ -221,7 +222,8 @@ class BasicShadowIndex {
     return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(first) + bytes);
   }
 
-  /// Returns whether the word of `pointer` says that the block's record is stored elsewhere.
+  /// Returns whether the word of `pointer` refers to `others_`, so that `for_each` has visited the
+  /// block already.
   bool is_visited_elsewhere(const void* pointer) noexcept {
     const Word* const word = Memory::covers(pointer) ? memory_.find(pointer) : nullptr;
     const std::uint32_t head = word == nullptr ? 0 : get(*word);

@@ -47,24 +47,24 @@ struct ObserverFeatures {
   bool on_reallocate = false;
   /// `begin_timing(AllocatorCall, std::size_t bytes)` and `end_timing(const TimedCall&,
   /// StackOwner)`: as in `TimingSink`; `StackOwner` is the thread's current owner. At most one of
-  /// several observers may have them.
+  /// several observers may have these functions.
   bool begin_timing = false;
   /// `add_to(Snapshot&)`: adds data to a snapshot while the world is stopped; returns false if out
   /// of memory.
   bool add_to = false;
   /// `offer(alloctap_slots&)`: adds functions for annotate.h when a session starts.
   bool offer = false;
-  /// No member: `ObservedBlock::owner` is set.
+  /// The observer reads `ObservedBlock::owner`. Requires no member.
   bool wants_owners = false;
 };
 
 /// A type with static callbacks. `on_track` follows an allocation and `on_untrack` precedes a free,
-/// so the caller owns the block in both. Both run inside malloc, on the calling thread.
+/// so the caller owns the block in both callbacks. Both run inside malloc, on the calling thread.
 ///
 /// Observers get exactly the blocks that the tracker records: no block allocated before the session
-/// or in a pause. A reallocation calls `on_untrack`, then `on_track`; if it fails, both get the old
-/// block. If `on_track` gets a pointer that is still tracked, the free of the earlier block was not
-/// observed.
+/// or in a pause. A reallocation calls `on_untrack`, then `on_track`; if the reallocation fails,
+/// both callbacks get the old block. If `on_track` gets a pointer that is still tracked, the free
+/// of the earlier block was not observed.
 ///
 /// An observer may allocate; its allocations are not recorded. It must not throw, start a tracker,
 /// dump, or wait for a lock that another thread may hold while it allocates.
@@ -89,7 +89,7 @@ inline constexpr bool kObserves = !std::same_as<O, NoObservers>;
 template <class O>
 inline constexpr auto kObserverFeatures = features_of<ObserverFeatures, O>();
 
-/// Compares the features of the observer `O` with its members when instantiated.
+/// When instantiated, rejects an observer `O` whose declared features differ from its members.
 template <class O>
 struct CheckedObserver {
   static constexpr ObserverFeatures kHas = kObserverFeatures<O>;

@@ -68,9 +68,9 @@ class ObserverList {
 };
 
 /// Registers callbacks for its lifetime. Observers are called in the order of registration. When
-/// the destructor returns, no thread runs the callbacks, unless a thread was suspended in one for
-/// `WorldGate::kTimeoutNs`. Thread-safe. Must not be created or destroyed inside a hook, an
-/// observer or a dump's output.
+/// the destructor returns, no thread runs the callbacks, unless a thread was suspended in a
+/// callback for `WorldGate::kTimeoutNs`. Thread-safe. Must not be created or destroyed inside a
+/// hook, an observer or a dump's output.
 template <class List = ObserverList<>>
 class ListedObserver {
  public:

@@ -13,7 +13,7 @@
 namespace alloctap::pe {
 
 /// The location of a module in memory. `bias` is the address of the module's first byte. It is not
-/// the difference from the preferred base address, because the loader overwrites that address.
+/// the difference from the preferred base address, which the loader overwrites in the headers.
 struct MappedImage {
   std::uintptr_t bias = 0;
   /// One past the last byte that the module occupies.

@@ -3,7 +3,7 @@
 /// `native::visit_annotation_slots(visit)` calls `visit(alloctap_slots&)` for each module's slots,
 /// with the loader's lock held. Control plane; never inside malloc.
 /// `native::visit_annotation_slots_of(address, visit)` visits the slots of the module at `address`.
-/// That function exists on systems whose loader reports each module that the loader loads.
+/// That function does nothing on systems whose loader does not report the modules it loads.
 #pragma once
 
 #include <cstdint>

@@ -39,9 +39,9 @@ class PrologueReader {
  public:
   explicit PrologueReader(std::span<const std::byte> image) noexcept : image_(image) {}
 
-  /// Writes the row at `pc`, an offset in the module inside `function`, to `row`. Returns false if
-  /// the format of the unwind information is unknown, or if the function has a machine frame, which
-  /// an interrupt pushed.
+  /// Writes to `row` the row at `pc`, an offset in the module that is inside `function`. Returns
+  /// false if the format of the unwind information is unknown, or if the function has a machine
+  /// frame, which an interrupt pushed.
   [[nodiscard]] bool read(const FunctionEntry& function, std::uint32_t pc,
                           elf::CallFrameRow& row) noexcept {
     row = {};
@@ -155,7 +155,7 @@ class PrologueReader {
     }
   }
 
-  /// Undoes the operation at `place` if it was executed. Returns its number of slots.
+  /// Undoes the operation at `place` if it was executed. Returns the operation's number of slots.
   std::size_t undo(const Header& header, std::size_t place) noexcept {
     const UnwindCode code = load_code(place);
     const std::size_t slots = slots_of(code);
@@ -220,7 +220,7 @@ class PrologueReader {
   unsigned base_ = arch::DwarfRegisters::kStackPointer;
   /// Offset from the base to the stack contents that are not unwound yet.
   std::int64_t depth_ = 0;
-  /// Offset from the base to the address from which saved registers' offsets count.
+  /// Offset from the base to the address that saved registers' offsets are relative to.
   std::int64_t saves_ = 0;
   bool failed_ = false;
 };

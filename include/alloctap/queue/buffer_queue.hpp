@@ -129,7 +129,7 @@ struct BufferQueue {
           [&] { consumer_.record_allocation(allocation); });
     }
 
-    /// Pushes a free. If the newest event is the block's allocation, counts and drops both.
+    /// Pushes a free. If the newest event is the block's allocation, removes that and counts both.
     void push_deallocation(void* pointer) noexcept {
       push(
           pointer, [&](QueueBuffer& buffer) { cancel_or_append(buffer, pointer); },

@@ -25,8 +25,8 @@ struct QueueConsumerArchetype {
 struct QueueFeatures {
   /// No event waits, so the container is always up to date.
   bool delivers_at_once = false;
-  /// Functions inside malloc change errno only if the consumer does. Without this feature, the
-  /// recorder saves errno at each event.
+  /// The functions that run inside malloc preserve errno if the consumer does. Without this
+  /// feature, the recorder saves errno at each event.
   bool leaves_errno_alone = false;
   /// The queue has `log()`, which returns the `EventLog` of all events.
   bool log = false;
@@ -55,7 +55,7 @@ concept EventQueuePolicy =
       { queue.after_fork() } noexcept -> std::same_as<void>;
     };
 
-/// Compares the features of the queue `Q` with its members when instantiated.
+/// When instantiated, checks that the declared features of `Q` match its members.
 template <class Q>
 struct CheckedQueue {
   static constexpr auto kHas = features_of<QueueFeatures, Q>();

@@ -15,7 +15,7 @@
 namespace alloctap {
 
 /// The event encoding: a flags byte, then unsigned LEB128 numbers (DWARF 5, 7.6). The numbers are
-/// the thread number if it changed, the increments of sequence (if not 1) and time (if not 0), and
+/// the thread number (if changed), the increments of sequence (if not 1) and time (if not 0), and
 /// the zigzag-coded difference of addresses. If a block becomes live, its size and stack follow. An
 /// allocation takes about 7 bytes, a free 4. May run inside malloc.
 class EventCoding {

@@ -192,8 +192,8 @@ struct LoggingQueue {
 
     [[nodiscard]] EventLog& log() noexcept { return log_; }
 
-    // Logs before `inner_` gets the event, because `inner_` may leave the recording scope when it
-    // returns. A snapshot taken then must find the event both in the log and in the container.
+    // Each function logs before `inner_` gets the event. As its last action `inner_` may leave the
+    // recording scope; a snapshot taken then must find the event in the log and in the container.
 
     void push_allocation(const RecordedAllocation& allocation) noexcept {
       log(LoggedKind::kAllocation, allocation.pointer, allocation.record);

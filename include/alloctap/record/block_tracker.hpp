@@ -20,8 +20,8 @@ struct AsRecorded {
 /// the recorder.
 ///
 /// A reallocation begins with `take`, which removes the block's record and counts a free. If the
-/// reallocation fails, `put_back` restores the record and the count. So a snapshot or a fork
-/// between the two sees consistent sums. `count_pair` counts an allocation and a free that
+/// reallocation fails, `put_back` restores the record and the count. So a snapshot or a fork during
+/// the reallocation sees consistent sums. `count_pair` counts an allocation and a free that
 /// cancelled out in a queue.
 ///
 /// `Owner` has static functions, so that the compiler knows the addresses of the tables: `meta()`

@@ -120,7 +120,7 @@ struct PoolsSummary {
   std::optional<std::uint64_t> unknown_frees = 0;
   /// Frees and reallocations that named a pool other than the block's. The block stays live.
   std::uint64_t wrong_pool_frees = 0;
-  /// Live blocks that were allocated again, because the program did not announce their frees.
+  /// Allocations at the address of a live pool block, whose free the program did not report.
   std::uint64_t announced_twice = 0;
   /// Calls that passed the handle of a pool that was destroyed or never created.
   std::uint64_t unknown_pools = 0;

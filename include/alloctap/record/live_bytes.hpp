@@ -64,8 +64,8 @@ class LiveBytes {
     return false;
   }
 
-  /// Marks the peak as handled: `remove` ignores peaks not higher than this peak by 1/256 and 4
-  /// KiB.
+  /// Marks the peak as handled: `remove` returns false until the peak has risen by more than 1/256
+  /// and 4 KiB.
   void note_peak_snapshot() noexcept { set(snapshot_peak_, get(peak_)); }
 
   /// Returns the live bytes of all threads.

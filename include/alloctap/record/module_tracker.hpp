@@ -24,8 +24,8 @@ namespace alloctap {
 /// to the old module. If the world cannot be stopped in time, nothing is retired.
 ///
 /// If the loader gives notices, `update` is not needed. A notice retires stacks at once if the
-/// control lock is free; otherwise the next report or the end of the session retires them.
-/// Symbolization always waits for that report or end.
+/// control lock is free; otherwise the next report or the end of the session retires them. Frames
+/// are symbolized only at that report or end.
 ///
 /// Constant-initialized, never destroyed.
 class ModuleTracker {
@@ -34,10 +34,10 @@ class ModuleTracker {
   struct Tables {
     StackTable& stacks;
     ThreadStatsTable& threads;
-    /// Modules named by loader notices; nullptr if the loader gives no notices. Not a member of the
-    /// tracker, because the queue is large and all zeros.
+    /// Modules named by loader notices; nullptr if the loader gives no notices. A pointer, because
+    /// a large all-zero queue belongs in .bss.
     UnloadedModuleQueue* departed;
-    /// Makes the stack capture drop cached unwind data for unloaded code; nullptr if without cache.
+    /// Drops unwind data that the stack capture caches for unloaded code; nullptr if no cache.
     void (*forget_code)() noexcept;
     /// Symbolizes addresses in loaded modules.
     void (*symbolize)(std::span<const CodeAddress> addresses, Symbols& symbols) noexcept;

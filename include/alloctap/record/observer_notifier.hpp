@@ -39,14 +39,14 @@ class ObserverNotifier {
     Observers::on_untrack(with_owner(stacks, observed(pointer, record)));
   }
 
-  /// Reports a block as live again after its reallocation, reported as a free, failed.
+  /// Reports that a block is live again: its reallocation, reported as a free, has failed.
   static void notify_realloc_failed(const StackTable& stacks, void* pointer,
                                     const BlockRecord& record) noexcept {
     const os::ErrnoGuard preserve_error;
     Observers::on_track(with_owner(stacks, observed(pointer, record)));
   }
 
-  /// Reports a reallocation if `event` ends one whose old block was known. `record` is the record
+  /// Reports a reallocation if `event` ends a reallocation of a known block. `record` is the record
   /// of the new block.
   static void notify_realloc(const StackTable& stacks, const AllocationEvent& event,
                              const BlockRecord& record) noexcept {
@@ -83,7 +83,7 @@ class ObserverNotifier {
     return {.pointer = pointer, .size = record.size, .stack = record.stack, .owner = {}};
   }
 
-  /// Sets the owner of the allocation's stack: frees are attributed to the allocation's tag.
+  /// Returns `block` with the owner of its stack: a free is attributed to the allocation's tag.
   ALLOCTAP_ALWAYS_INLINE static ObservedBlock with_owner([[maybe_unused]] const StackTable& stacks,
                                                          ObservedBlock block) noexcept {
     if constexpr (kNeedsOwners) block.owner = stacks.owner(block.stack);

@@ -29,9 +29,9 @@ class TimeBudget {
 
   void spend(std::int64_t time) noexcept { spent_ += time; }
 
-  /// Returns the time to charge for an operation during which other threads wait: its CPU time,
-  /// because other threads run while it is preempted. Returns `elapsed` if the wait timed out.
-  /// Never returns more, because some systems round CPU time up to long steps.
+  /// Returns the time to charge for a snapshot: its CPU time, because other threads run while this
+  /// thread is preempted, or `elapsed` if the wait for the world timed out. Never more than
+  /// `elapsed`, because some systems round CPU time up to long steps.
   [[nodiscard]] static std::int64_t cost(std::int64_t cpu, std::int64_t elapsed,
                                          bool waited_in_vain) noexcept {
     return waited_in_vain ? elapsed : std::min(cpu, elapsed);

@@ -28,7 +28,7 @@ class PoolRecorder {
   }
   static void on_stop() noexcept { running_.store(false, std::memory_order_release); }
 
-  /// Adds the data of all pools; the caller has stopped the world. Returns false if out of memory.
+  /// Adds all pools to `sum`. The caller has stopped the world. Returns false if out of memory.
   [[nodiscard]] static bool add_to(PoolsSummary& sum) noexcept {
     const PoolFaults faults = books_.faults();
     sum.known = true;
@@ -49,7 +49,7 @@ class PoolRecorder {
   [[nodiscard]] static bool add_pool(std::uint32_t slot, PoolsSummary& sum) noexcept {
     const PoolBook& book = books_.book(slot);
     const bool destroyed = process_pools.is_destroyed(slot);
-    // The tracker does not see a pool's destruction without a session or inside a dump.
+    // Asks `process_pools`: `books_` misses destructions outside sessions and inside dumps.
     const bool ended = !process_pools.is_alive(PoolHandle::of(slot, book.generation()));
     const PoolSums total = still_live(book.sums(), ended);
     const std::size_t first = sum.stacks.size();

@@ -37,8 +37,8 @@ namespace alloctap {
 /// The tables of one tracker, and the path of an event into them: sample, capture the stack, count,
 /// update the container (directly or by a queue). It is the `EventSink` of the tracker's hook. All
 /// members are static. They are constant-initialized and never destroyed, because events may
-/// precede constructors and follow destructors of the program. Events run inside malloc. They are
-/// counted in thread-local memory (`ThreadStats`), so no two threads write one cache line.
+/// precede constructors and follow destructors of the program. Event functions run inside malloc.
+/// Each thread counts its events in its own `ThreadStats`, so no two threads write one cache line.
 template <class Config>
 class Recorder {
  public:
@@ -135,8 +135,8 @@ class Recorder {
     return false;
   }
 
-  /// Returns whether `is_internal_call` can still return true for some call. If so, every call is
-  /// passed to it, which costs as much as sampling saves.
+  /// Returns whether `is_internal_call` can still return true for some call. If so, every call must
+  /// be checked, which costs as much as sampling saves.
   static bool may_have_internal_calls() noexcept {
     if constexpr (kConfig.may_have_internal_calls) {
       return Config::may_have_internal_calls();
@@ -307,7 +307,7 @@ class Recorder {
   static constexpr bool kNotifies = Notifier::kNotifies;
   static constexpr bool kHasQueue = !std::is_same_v<typename Config::Queue, DirectQueue>;
 
-  /// Whether events need not save errno, because only slow paths change it, and slow paths save it.
+  /// Whether fast paths preserve errno. If so, only slow paths save and restore errno.
   static constexpr bool kCallsLeaveErrnoAlone =
       !kNotifies && features_of<QueueFeatures, Queue>().leaves_errno_alone &&
       features_of<IndexFeatures, Meta>().leaves_errno_alone &&
@@ -317,8 +317,8 @@ class Recorder {
   using EventScope =
       std::conditional_t<kCallsLeaveErrnoAlone, RecordingScope, ErrnoSafeRecordingScope>;
 
-  /// Whether a free is looked up before its origin is classified. A recorded block is never from an
-  /// internal call, so only frees of unknown blocks need that check.
+  /// Whether a free is looked up before its origin is classified. Internal calls never record
+  /// blocks, so only frees of unknown blocks are classified.
   static constexpr bool kFiltersUnknownFrees = !kNotifies && !kHasQueue;
 
   static void for_each_live(RecordedData::BlockVisitor visit) noexcept {

@@ -50,11 +50,11 @@ class RecordingMode {
     return (word_.load(std::memory_order_relaxed) & kSamples) != 0;
   }
 
-  /// Returns the state word. Never 0. Differs between sessions, and if recording is paused.
+  /// Returns the state word: never 0, different in each session, and different during a pause.
   [[nodiscard]] std::uint64_t word() const noexcept {
     return word_.load(std::memory_order_relaxed);
   }
-  /// Returns whether `word` means: a session that samples is running, and recording is not paused.
+  /// Returns whether, by `word`, a session that samples is running and recording is not paused.
   [[nodiscard]] static constexpr bool only_samples(std::uint64_t word) noexcept {
     return static_cast<std::uint32_t>(word) == (kSamples | kRuns);
   }

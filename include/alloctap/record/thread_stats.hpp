@@ -151,8 +151,8 @@ class StackTotals {
   }
 
   /// Returns the entry of `hash`; nullptr if this thread has none. The result is valid until `add`.
-  /// `place` may point to a hint, which may be any number; the hint is tried first and updated. A
-  /// correct hint costs one comparison and no branch misprediction.
+  /// If not null, `place` points to a slot number to try first, which may be wrong and is updated.
+  /// A correct hint costs one comparison and no branch misprediction.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE Entry* find(const StackHash& hash,
                                                    std::uint32_t* place = nullptr) noexcept {
     if (place != nullptr) {

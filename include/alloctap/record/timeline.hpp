@@ -18,9 +18,9 @@
 
 namespace alloctap {
 
-/// Keeps at most `kCapacity` points. When full, removes the point with the smallest quotient of the
-/// time between its neighbours and its age, so the spacing of points grows with age. Never removes
-/// the first or the highest point. Bounded arena memory. Constant-initialized. Not thread-safe.
+/// Keeps at most `kCapacity` points. When full, removes the point with the smallest (time between
+/// its neighbours) / (its age), so the spacing of points grows with age. Never removes the first or
+/// the highest point. Bounded arena memory. Constant-initialized. Not thread-safe.
 class TimelineRing {
  public:
   static constexpr std::size_t kCapacity = 1024;

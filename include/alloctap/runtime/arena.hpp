@@ -18,10 +18,10 @@ namespace alloctap {
 
 /// A process-wide allocator on top of mmap: power-of-two blocks up to 64 KiB, whole pages beyond.
 ///
-/// All dynamic memory of all trackers comes from it. Never calls the program's allocator. Freed
-/// blocks go to a free list of their size class; freed whole pages are unmapped. Thread-safe; may
-/// run inside malloc, and between fork and exec. Never throws. Returns nullptr if out of memory;
-/// callers count the lost data.
+/// All dynamic memory of all trackers comes from this arena. Never calls the program's allocator.
+/// Freed blocks go to a free list of their size class; freed whole pages are unmapped. Thread-safe;
+/// may run inside malloc, and between fork and exec. Never throws. Returns nullptr if out of
+/// memory; callers count the lost data.
 class Arena {
  public:
   static constexpr std::size_t kChunkBytes = 1024 * 1024;
@@ -33,8 +33,8 @@ class Arena {
   /// page again, which costs far more than small pages.
   static constexpr std::size_t kFewestHugePages = 8;
 
-  /// Returns at least `bytes` bytes, aligned to 16. `bytes` is not 0; a power of two up to the page
-  /// size is also the alignment. Reused blocks have arbitrary contents; whole pages are zeroed.
+  /// Returns `bytes` (not 0) or more bytes, aligned to 16, or to `bytes` if that is a power of two
+  /// up to the page size. Reused blocks have arbitrary contents; whole pages are zeroed.
   [[nodiscard]] static void* allocate(std::size_t bytes) noexcept {
     return bytes > kLargestBlock ? map(bytes) : allocate_block(class_of(bytes));
   }
@@ -53,14 +53,14 @@ class Arena {
   /// Frees a block that one of the functions above returned for a request of `bytes` bytes.
   static void deallocate(void* address, std::size_t bytes) noexcept;
 
-  /// Like `allocate`, but always whole zeroed pages, to be freed by `deallocate_pages`.
+  /// Returns whole zeroed pages for `bytes` bytes. Free them with `deallocate_pages`.
   [[nodiscard]] static void* allocate_pages(std::size_t bytes) noexcept { return map(bytes); }
 
   /// Like `allocate_pages`, aligned to `alignment`, a power of two greater than the page size.
   [[nodiscard]] static void* allocate_aligned_pages(std::size_t bytes,
                                                     std::size_t alignment) noexcept;
 
-  /// Unmaps pages that one of the two functions above returned for a request of `bytes` bytes.
+  /// Unmaps pages of `allocate_pages` or `allocate_aligned_pages` for a request of `bytes` bytes.
   static void deallocate_pages(void* address, std::size_t bytes) noexcept { unmap(address, bytes); }
 
   /// Returns the number of mapped bytes. Fewer bytes are resident: some pages were never touched.
@@ -88,9 +88,9 @@ class Arena {
     return (bytes + page - 1) & ~(page - 1);
   }
 
-  /// The kernel may reuse a page that one thread unmapped for a mapping of another thread. An
-  /// acquire in `map` and a release in `unmap` show race detectors this order. Both functions hold
-  /// a `ReentrancyGuard`, so that hooked page functions do not report the tracker's pages.
+  /// The kernel may map a page in one thread after another thread unmapped it. An acquire in `map`
+  /// and a release in `unmap` tell race detectors that the unmapping came first. Both functions
+  /// hold a `ReentrancyGuard`, so that hooked page functions do not report the tracker's pages.
   static void* map(std::size_t bytes) noexcept;
 
   static void unmap(void* address, std::size_t bytes) noexcept;

@@ -59,7 +59,7 @@ class ArenaStorage {
   std::size_t capacity_ = 0;
 };
 
-/// A std::vector of trivially copyable values that reports out of memory instead of throwing.
+/// An array of trivially copyable values, like std::vector, but reports out of memory as a result.
 /// Move-only; constant-initialized when empty. Not thread-safe; may be used inside malloc.
 template <class T>
 class ArenaArray : public ArenaStorage {

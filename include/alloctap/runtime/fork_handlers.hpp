@@ -11,9 +11,9 @@
 
 namespace alloctap {
 
-/// The lock that guards the registration of the fork handlers. No fork handler releases this lock
-/// in a child. So the lock stores the process id of its holder, and a child may acquire a lock that
-/// its parent process holds. Counts as a lock of the tracker.
+/// The lock that guards the registration of the fork handlers. A child may inherit the lock held by
+/// a thread that the child lacks. So the lock stores its holder's process id, and a child may
+/// acquire it if the parent holds it. Counts as a lock of the tracker.
 class ForkRegistrationLock {
  public:
   void lock() noexcept;
@@ -31,9 +31,9 @@ class ForkHandlers {
  public:
   using ChildCallback = void (*)() noexcept;
 
-  /// Registers the handlers once. Must precede the first use of a lock that the handlers acquire,
-  /// or that is used inside a `RecordingScope`. Otherwise a child may inherit a lock that another
-  /// thread held. Returns false if out of memory. May call malloc, so never call it inside a hook.
+  /// Registers the handlers once. Call it before the first use of any lock that the handlers
+  /// acquire, or that threads acquire inside a `RecordingScope`; otherwise a child may inherit a
+  /// held lock. Returns false if out of memory. May call malloc, so never call it inside a hook.
   static bool ensure_registered() noexcept {
     return is_registered_.load(std::memory_order_acquire) || register_once();
   }
@@ -50,7 +50,7 @@ class ForkHandlers {
 
   static bool register_locked() noexcept;
 
-  /// Does not acquire the control lock if this thread holds that lock: a dump's output may fork.
+  /// Skips the control lock if this thread holds a tracker lock, as when a dump's output forks.
   static void prepare();
 
   static void in_parent();
@@ -62,7 +62,7 @@ class ForkHandlers {
     guard_depth(-1);
   }
 
-  /// Changes the re-entrancy depth, so that blocks that libc allocates in between are not recorded.
+  /// Changes the re-entrancy depth, so that allocations by libc during a fork are not recorded.
   static void guard_depth(int change) noexcept { this_thread_slot().depth.fetch_add(change); }
 
   static inline constinit ForkRegistrationLock lock_;
@@ -78,7 +78,7 @@ class ForkHandlers {
 /// that work after it has released the lock. Control plane.
 class ControlScope {
  public:
-  /// A deferrable function and its list link. May be pending only once at a time. Never destroyed.
+  /// A deferrable function and its list link. Must not be deferred while pending. Never destroyed.
   struct Deferred {
     void (*run)() noexcept;
     Deferred* next = nullptr;

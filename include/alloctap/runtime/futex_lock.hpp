@@ -75,16 +75,16 @@ class ScopedUnlock {
   std::uint32_t word_;
 };
 
-/// Lets the first thread do some work; threads that arrive meanwhile skip the work and can wait
-/// until it ends. Not a lock: data that the work accesses needs its own lock. May be used inside
-/// malloc. May change errno. Constant-initialized, never destroyed.
+/// Lets one thread at a time do some work; other threads skip the work and can wait until the work
+/// ends. Not a lock: data that the work accesses needs its own lock. May be used inside malloc. May
+/// change errno. Constant-initialized, never destroyed.
 class SingleFlight {
  public:
   constexpr SingleFlight() noexcept = default;
   SingleFlight(const SingleFlight&) = delete;
   SingleFlight& operator=(const SingleFlight&) = delete;
 
-  /// Returns true if this thread must do the work and then call `end()`; false if another does it.
+  /// Returns true if this thread must do the work, then call `end()`; false if another thread does.
   [[nodiscard]] bool try_begin() noexcept {
     std::uint32_t expected = kFree;
     return word_.compare_exchange_strong(expected, kTaken, std::memory_order_relaxed);

@@ -16,8 +16,8 @@ struct ThreadState;
 /// destructors of a thread may free memory.
 struct ThreadSlot {
   ThreadState* state = nullptr;
-  /// Counts nested guards. Atomic so that the compiler keeps stores before and after a direct
-  /// malloc. GCC assumes that malloc reads no user data, and deletes stores to a plain variable.
+  /// Counts nested guards. Atomic, because GCC assumes that malloc reads no user data: it would
+  /// delete stores to a plain variable around a direct call of malloc.
   std::atomic<std::int32_t> depth{0};
   /// If positive, this thread's allocations are served by `BootstrapArena` (`UseInternalArena`).
   std::atomic<std::int32_t> own_allocations{0};

@@ -1,4 +1,4 @@
-/// Shadow memory, with a 32-bit word per granule of address space; visits of touched pages.
+/// Shadow memory (a 32-bit word per granule of address space), and visits of touched pages.
 #pragma once
 
 #include <array>
@@ -22,13 +22,13 @@ namespace alloctap {
 /// granule of 2^`kGranuleBits` bytes. A leaf has 2 MiB of words, which describe 8 MiB or more of
 /// heap. Leaves are allocated as zeroed pages on first use.
 ///
-/// If at least half of the next lower leaf is in use, the heap is probably growing and will fill
-/// the new leaf. Then the new leaf is one huge page, which also saves TLB misses when old blocks
-/// are freed. Otherwise it has small pages, prefaulted by 64 KiB if the heap grows upwards.
+/// If at least half of the next lower leaf is in use, the heap probably grows and will fill the new
+/// leaf. The new leaf is then one huge page, which also saves TLB misses when old blocks are freed.
+/// Otherwise the leaf has small pages, prefaulted in 64 KiB steps if the heap grows upwards.
 ///
-/// Middle nodes record which parts of their leaves are prepared for writing. Iteration skips other
-/// parts. Writers never read an unprepared part: the read would map the zero page; a write would
-/// fault again.
+/// Middle nodes record which parts of their leaves are prepared for writing. Iteration skips
+/// unprepared parts. Writers never read an unprepared part: the read would map the zero page, and
+/// the write would fault again.
 ///
 /// Thread-safe; runs inside malloc. Constant-initialized, never destroyed.
 template <int kGranuleBits>
@@ -45,8 +45,8 @@ class BasicShadowMemory {
     return std::rotr(address_of(pointer), kAlignmentBits) >> (kAddressBits - kAlignmentBits) == 0;
   }
 
-  /// Returns whether the 4 KiB region of `pointer` also has the next granule. A queue that keeps
-  /// the events of a region in order never lets two threads change both granules' words at once.
+  /// Returns whether the next granule is in the same 4 KiB region. A queue delivers the events of a
+  /// region one at a time, so no two threads change the words of both granules at once.
   static bool has_neighbour(const void* pointer) noexcept {
     return address_of(pointer) % kRegion < kRegion - (std::uintptr_t{1} << kGranuleBits);
   }
@@ -118,7 +118,7 @@ class BasicShadowMemory {
   static constexpr std::size_t kParts = std::size_t{1} << kPartBits;
   static constexpr int kPartShift = kGranuleBits + kLeafBits - kPartBits;
   static constexpr std::size_t kWordsInPart = kWords / kParts;
-  /// The parts to prefault: only 64 KiB, because a heap that stops growing wastes prefaulted pages.
+  /// The number of parts to prefault (64 KiB): few, because a heap that stops growing wastes them.
   static constexpr std::size_t kPartsAtOnce = 8;
   static constexpr std::size_t kWordsAtOnce = 64;
   static constexpr std::size_t kSmallPage = 4096;
@@ -131,7 +131,7 @@ class BasicShadowMemory {
     std::array<std::atomic<Leaf*>, std::size_t{1} << kMiddleBits> leaves;
     /// One byte per part of each leaf: 1 if `make` has prepared the part for writing.
     std::array<std::atomic<std::uint8_t>, kParts << kMiddleBits> made;
-    /// One bit per leaf, 1 if in use. Read before `made`, most pages of which are never touched.
+    /// One bit per leaf, 1 if in use. Read first, to leave unused pages of `made` untouched.
     std::array<std::atomic<std::uint64_t>, (std::size_t{1} << kMiddleBits) / 64> used;
 
     [[nodiscard]] bool is_made(std::size_t part) const noexcept {
@@ -273,8 +273,8 @@ class BasicShadowMemory {
 
 using ShadowMemory = BasicShadowMemory<4>;
 
-/// Minimum block size for which the kernel is asked which pages are present. The query takes 4 us:
-/// as long as filling a block of this size if resident, 1/40 of that if absent.
+/// Minimum block size for which the kernel is asked which pages are present. The query takes 4 us.
+/// Filling a block of this size takes as long if resident, 40 times that if absent.
 inline constexpr std::size_t kLeastBytesAskedFor = std::size_t{256} << 10;
 
 /// Calls `visit(std::byte* begin, std::size_t bytes)` for the parts of a block that may be nonzero:

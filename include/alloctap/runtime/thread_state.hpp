@@ -21,13 +21,13 @@
 namespace alloctap {
 
 /// Stops the world: waits until other threads leave their recording scopes, and blocks threads that
-/// enter one. One per process. A thread's flag is 1 while the thread records (`enter` to `leave`).
-/// The stopping thread calls `close`, then waits until all flags are 0.
+/// enter a recording scope. One per process. A thread's flag is 1 while the thread records (`enter`
+/// to `leave`). The stopping thread calls `close`, then waits until all flags are 0.
 ///
 /// Recording threads and the stopping thread follow Dekker's pattern: each stores its own word,
-/// then loads the other's word. The stopping thread orders the accesses of both by a process-wide
-/// barrier (membarrier on Linux), so that `enter` needs no fence. If the system has no process-wide
-/// barrier, `enter` uses a fence.
+/// then loads the other's word. The stopping thread orders the accesses of both threads by a
+/// process-wide barrier (membarrier on Linux), so that `enter` needs no fence. If the system has no
+/// process-wide barrier, `enter` uses a fence.
 class WorldGate {
  public:
   using Flag = std::atomic<std::uint32_t>;
@@ -106,8 +106,8 @@ class WorldGate {
 
 /// The tracker's state for one thread, in arena memory. Created on the thread's first event. Only
 /// that thread uses it, except for `recording` and the list links. The state outlives its thread,
-/// so the thread's last destructors can still record, and no code runs at thread exit. `sweep`
-/// frees the state for a new thread once the kernel no longer knows the thread id.
+/// so the thread's last destructors can still record, and no code runs at thread exit. Once the
+/// kernel no longer knows the thread id, `sweep` makes the state available to a new thread.
 struct ThreadState
     : boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
   /// The frame limit of the deepest stack that any tracker captures.
@@ -195,9 +195,9 @@ class ThreadStates {
 
   static ThreadState* take_spare() noexcept;
 
-  /// Moves the states of ended threads to the spare list. A state with the calling thread's id also
-  /// belonged to an ended thread, whose id was reused. The next sweep is due when the number of
-  /// states has doubled, so a thread costs an amortized constant number of system calls.
+  /// Moves the states of ended threads to the spare list. A state with the calling thread's id
+  /// counts as ended, too, because ids are reused. The next sweep is due when the number of states
+  /// has doubled, so a thread costs an amortized constant number of system calls.
   static void sweep() noexcept;
 
   static inline constinit FutexLock lock_;
@@ -216,7 +216,7 @@ class ThreadStates {
   return this_thread_slot().critical.load(std::memory_order_relaxed) > 0;
 }
 
-/// Returns whether other threads may wait for the calling thread, so that the calling thread must
+/// Returns whether other threads may wait for the calling thread. If so, the calling thread must
 /// not wait for a snapshot. Used in signal handlers.
 [[nodiscard]] inline bool inside_tracker() noexcept {
   const ThreadState* state = this_thread_slot().state;
@@ -246,7 +246,7 @@ class RecordingScope {
 };
 
 /// A `RecordingScope` whose destructor restores errno. On Linux `ThreadState` caches the address of
-/// errno, because two calls of the C library for each malloc/free pair cost more.
+/// errno, to avoid two calls of the C library for each malloc/free pair.
 ///
 /// `ErrnoGuard` is the first base and so is destroyed last, because the destructor of
 /// `RecordingScope` may make a system call that changes errno.

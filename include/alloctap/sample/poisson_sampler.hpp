@@ -76,7 +76,7 @@ class PoissonSampler {
   }
 
   /// Returns the number of bytes before the next point; 0 if no point was drawn. Instead of calling
-  /// `samples`, the caller may subtract the size of a nonempty allocation if that is not larger.
+  /// `samples`, the caller may subtract the size of a nonempty allocation that fits.
   [[nodiscard]] std::uint64_t& countdown() noexcept { return bytes_before_point_; }
 
   /// Discards the next point. Call it before `mean_bytes` changes.

@@ -37,9 +37,9 @@ struct SamplingDescription {
 /// The optional members of a sampling policy.
 struct SamplingFeatures {
   /// `countdown(thread)` returns a counter of the thread at a fixed address; nullptr if out of
-  /// memory. If a nonempty allocation is not larger than the counter, the caller may subtract its
-  /// size instead of calling `decide`, which would return `kSkip`. Skipped calls are then almost
-  /// free.
+  /// memory. If a nonempty allocation is not larger than the counter, `decide` would return
+  /// `kSkip`; the caller may subtract the size from the counter instead. Skipped calls are then
+  /// almost free.
   bool countdown = false;
   /// `after_fork()` runs in the child of a fork before the child records anything.
   bool after_fork = false;
@@ -47,11 +47,11 @@ struct SamplingFeatures {
 
 /// `decide` is called once per allocation, on the thread that owns `thread`; per-thread state
 /// belongs in a `PerThread`. `selects` returns false if `decide` always returns `kWithStack`.
-/// `records_everything` returns true if `decide` never returns `kSkip`. Both functions and
-/// `description` are constant during a session. `weight` returns how many allocations of `size` a
-/// recorded one represents: the inverse of the sampling probability, or 1 if selection is not
-/// random. It depends only on the size, so records need not store it. All functions run inside
-/// malloc. `features` declares what the policy has of `SamplingFeatures`.
+/// `records_everything` returns true if `decide` never returns `kSkip`. The results of `selects`,
+/// `records_everything` and `description` are constant during a session. `weight` returns how many
+/// allocations of `size` a recorded one represents: the inverse of the sampling probability, or 1
+/// if selection is not random. Records need not store the weight, because it depends only on the
+/// size. All functions run inside malloc. `features` declares the policy's `SamplingFeatures`.
 template <class S>
 concept SamplingPolicy = requires(ThreadState& thread, std::size_t size) {
   { S::selects() } noexcept -> std::same_as<bool>;
@@ -77,7 +77,7 @@ struct SamplingPolicyArchetype {
 
 static_assert(SamplingPolicy<SamplingPolicyArchetype>);
 
-/// Compares the features of the policy `S` with its members when instantiated.
+/// When instantiated, checks that the declared features of `S` match its members.
 template <class S>
 struct CheckedSampling {
   static constexpr auto kHas = features_of<SamplingFeatures, S>();

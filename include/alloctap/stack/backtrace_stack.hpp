@@ -44,8 +44,8 @@ struct BacktraceStack {
     int interrupted = 0;
     const std::uintptr_t ip = ::_Unwind_GetIPInfo(context, &interrupted);
     // The outermost frame has an undefined return address, so the unwinder reports ip 0 after it.
-    // While constructors run, the outermost frame belongs to the loader. Its return address is not
-    // undefined, so the frame is recognized by its CFA.
+    // While constructors run, the outermost frame belongs to the loader and has a defined return
+    // address. That frame is recognized by its CFA.
     walk.reached_end = ip == 0 || os::is_initial_frame(::_Unwind_GetCFA(context));
     walk.met_caller |= ip == walk.caller;
     const bool in_allocator =

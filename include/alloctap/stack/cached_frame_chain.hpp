@@ -3,12 +3,12 @@
 /// Why comparing words is enough. A frame is (pc, sp, fp). The caller depends on the frame, the
 /// unwind rule at the frame's pc, and the stack words that the rule reads. A rule reads the return
 /// address, often a saved frame pointer, rarely more. The frame and the rule alone determine the
-/// addresses of the words. So if a frame equals a cached frame, both have one rule (rules change
-/// only when `UnwindRules::epoch` does). If the words at the cached addresses also hold the cached
-/// values, the caller is the cached caller. By induction, all frames outside a matching frame are
-/// valid if all cached words outside it are unchanged. If a word has changed, the frames inside it
-/// are still valid. This scheme patches no return address, so the capture sees whatever a program
-/// does to its stack.
+/// addresses of the words. So if a frame equals a cached frame, one rule applies to both frames
+/// (rules change only when `UnwindRules::epoch` does). If the words at the cached addresses also
+/// hold the cached values, the caller is the cached caller. By induction, all frames outside a
+/// matching frame are valid if all cached words outside it are unchanged. If a word has changed,
+/// the frames inside it are still valid. This scheme patches no return address, so the capture sees
+/// whatever a program does to its stack.
 ///
 /// Most code uses the frame pointer as a general-purpose register: functions save and restore it,
 /// and no rule reads it. A frame's fp matters if the frame's rule reads fp, or passes fp on to a
@@ -139,8 +139,8 @@ class CachedFrameChain {
   [[nodiscard]] bool end_is_sure() const noexcept { return end_ != ChainEnd::kCut; }
 
   /// Empties the chain and stores how the stack ends. The next frame added is the outermost.
-  /// `words` validate the end: at most `kMaxWordsOfFrame`, in live stack as long as the outermost
-  /// frame. Precondition: the chain has capacity.
+  /// `words` (at most `kMaxWordsOfFrame`) validate the end and are in live stack while the
+  /// outermost frame is. Precondition: the chain has capacity.
   void begin_at(ChainEnd end, std::span<const StackWord> words) noexcept {
     size_ = 0;
     end_ = end;
@@ -215,10 +215,9 @@ class CachedFrameChain {
     }
   }
 
-  /// Returns the innermost frame of `[first, end)` with a changed word, or `end` if all are
-  /// unchanged. If `first` is 0, also checks the end of the stack, and returns `kEnd` if only a
-  /// word of the end has changed. The words checked lie in live stack if frame `end` lies in live
-  /// stack.
+  /// Returns the innermost frame of `[first, end)` with a changed word, or `end` if no word has
+  /// changed. If `first` is 0, also checks the words of the stack's end, and returns `kEnd` if only
+  /// such a word has changed. Loads only words in live stack if frame `end` is in live stack.
   [[nodiscard]] std::size_t find_changed(std::size_t first, std::size_t end) const noexcept {
     const StackWord* const low = words_ + (first == 0 ? 0 : words_begin(first));
     const StackWord* const word = last_changed(low, words_ + words_begin(end));
@@ -325,7 +324,7 @@ class CachedFrameChain {
 struct StackChain {
   os::StackBounds bounds;
   CachedFrameChain chain;
-  /// Identify the rules that found the cached frames, and the epoch in which the rules were valid.
+  /// `rules` identifies the rules that found the cached frames; the rules were valid in `epoch`.
   const void* rules = nullptr;
   std::uint64_t epoch = 0;
   /// A number unique in the process, which changes when the stack, the rules or the epoch does.

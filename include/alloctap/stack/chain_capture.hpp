@@ -142,8 +142,8 @@ ALLOCTAP_ALWAYS_INLINE UnwindFrame calling_frame(const Origin& origin) noexcept 
 /// - `current_epoch()`: returns the epoch that is current now;
 /// - `Fallback`: the capture policy for rules that need all registers;
 /// - `kPointerDecides`: whether a walk ends, as failed, at a frame pointer that leads to no outer
-///   frame. If false, the slow path walks such a stack again, because the stack may continue
-///   elsewhere;
+///   frame. If false, the slow path walks such a stack again, because the stack may continue in
+///   other memory;
 /// - `is_code(address)`: returns whether `address` is in code. Called for addresses that have no
 ///   rule.
 template <class Rules>

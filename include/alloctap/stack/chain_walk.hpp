@@ -15,9 +15,9 @@
 
 namespace alloctap {
 
-/// A buffer of the frames that a capture unwinds before it adds them to the frame cache, leaf
-/// first, each with the stack words read to find it. Its memory comes from the arena and is freed
-/// only by `release`. Belongs to one thread; runs inside malloc.
+/// A buffer of frames, leaf first, each with the stack words read to find the frame. A capture
+/// unwinds into the buffer, then adds the frames to the frame cache. The memory comes from the
+/// arena and is freed only by `release`. Belongs to one thread; runs inside malloc.
 class UnwindBuffer {
  public:
   /// Allocates room for `frames` frames with indeterminate content. Returns false if out of memory.
@@ -193,9 +193,8 @@ class ChainWalk {
     return replace_chain(ChainEnd::kOutermost, use, words_beyond());
   }
 
-  /// Ends the chain at a frame without an unwind table whose fp leads to no frame record. Another
-  /// fp, or other stack words, might lead to a record. So later captures validate fp and the words
-  /// read.
+  /// Ends the chain at a frame without an unwind table whose fp leads to no frame record. Later
+  /// captures validate fp and the words read, because other values might lead to a record.
   UnwindOutcome end_without_table() noexcept {
     return replace_chain(ChainEnd::kFailed, FramePointerUse::kUsed, words_beyond());
   }

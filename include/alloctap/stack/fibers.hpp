@@ -47,7 +47,7 @@ class Fibers {
   struct Fiber : Hook<ByLowestAddress>, Hook<ByNumber> {
     StackChain chain;
     std::uintptr_t number = 0;
-    /// Whether `fibers_` contains this fiber. False if another fiber has this lowest address.
+    /// Whether `fibers_` has this fiber, not another fiber with the same lowest address.
     bool is_first = false;
   };
 

@@ -16,8 +16,8 @@ namespace alloctap {
 /// A DWARF unwinder that tracks all callee-saved registers and caches no rules. Finds the frames
 /// that `BacktraceStack` finds. Reads the stack through system calls, so a corrupt stack cannot
 /// crash the process, whereas it may crash the C++ runtime's unwinder. Takes some microseconds per
-/// frame. `UnwindTableStack` falls back to it for the few stacks that cannot be unwound with the
-/// stack and frame pointers alone. Runs inside malloc.
+/// frame. `UnwindTableStack` falls back to this policy for the few stacks that need registers other
+/// than the stack and frame pointers. Runs inside malloc.
 struct FullUnwindStack {
   static constexpr std::string_view name = "careful";
 

@@ -73,7 +73,7 @@ class StackChecksum {
  private:
   static constexpr std::size_t kWord = sizeof(std::uintptr_t);
   static constexpr std::size_t kWordsAtOnce = 8;
-  /// Odd, so that multiplication by it is invertible. Derived from the golden ratio, so that the
+  /// An odd factor, so that multiplication is invertible; from the golden ratio, so that the
   /// product mixes all bits.
   static constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15;
 
@@ -93,7 +93,7 @@ class StackChecksum {
     }
 
     /// Hashes the current words. One multiplication per two words, because multiplications dominate
-    /// the time. One of the two is rotated, so that the significant bits of addresses do not
+    /// the time. One word of each pair is rotated, so that the significant bits of addresses do not
     /// overlap. Two independent halves shorten the dependency chain. Unrolled by hand, because
     /// GCC's loop takes twice the instructions.
     [[nodiscard]] ALLOCTAP_ALWAYS_INLINE std::uint64_t digest_now(
@@ -151,8 +151,8 @@ class StackCache {
     return entry;
   }
 
-  /// Searches the set's other entries for a valid stack with the innermost frame `leaf`. Returns
-  /// nullptr if not found.
+  /// Searches the entries that were not predicted for a valid stack with the innermost frame
+  /// `leaf`. Returns nullptr if not found.
   [[nodiscard]] RememberedStack* find_other(const UnwindFrame& leaf,
                                             std::uint64_t serial) noexcept {
     if (sets_ == nullptr) return nullptr;
@@ -217,8 +217,8 @@ class StackCache {
     /// The `StackChain::serial`, which identifies the memory range and the unwind rules.
     std::uint64_t serial = 0;
     bool pointer_matters = false;
-    /// `Set::line_of` of the entry predicted to be found next: the entry found after this entry
-    /// last time, initially this entry. So repeated and alternating stacks are predicted.
+    /// `Set::line_of` of the entry predicted to follow this entry: the one that followed it last
+    /// time, initially this entry itself. So repeated and alternating stacks are predicted.
     std::uint8_t follower = 0;
     Fingerprint words;
   };

@@ -38,12 +38,11 @@ struct CapturedStack {
   }
 };
 
-/// The optional members of a stack capture. Those of an `IdentifyingStackCapture` are not listed:
-/// they are a contract of their own.
+/// The optional members of a stack capture, except those that `IdentifyingStackCapture` requires.
 struct StackFeatures {
   /// `offer(alloctap_slots&)` adds functions for annotate.h when a session starts.
   bool offer = false;
-  /// `selected()` returns the name of the capture that a choice among several selected.
+  /// `selected()` returns the name of the selected capture, if a policy chooses among several.
   bool selected = false;
   /// `forget_unloaded_modules()` discards what is cached about code that dlclose unloaded.
   bool forget_unloaded_modules = false;
@@ -72,7 +71,7 @@ struct StackCaptureArchetype {
 
 static_assert(StackCapture<StackCaptureArchetype>);
 
-/// Compares the features of the capture `S` with its members when instantiated.
+/// When instantiated, checks that the declared features of `S` match its members.
 template <class S>
 struct CheckedStack {
   static constexpr auto kHas = features_of<StackFeatures, S>();
@@ -118,7 +117,7 @@ concept IdentifyingStackCapture =
     };
 
 /// An identifying capture split into an inlined fast path and a slow path. `recall` returns the
-/// stack that the thread's cache predicted if that is the current stack; otherwise nullptr.
+/// stack that the thread's cache predicted if the current stack equals it; otherwise nullptr.
 /// `recall` changes only the prediction. The result is valid until the thread's next capture.
 /// `identify_uncached` completes `identify`, given the result of `recall`.
 template <class S>

@@ -40,8 +40,8 @@ class LiveStack {
 
   /// Loads the return address at `pc_place` and the caller's frame pointer at `fp_place`. `sp` is
   /// the callee's stack pointer, `cfa` the caller's. Returns false if `cfa` is not above `sp`, or a
-  /// word is unaligned or outside the live stack. If return addresses end frames, both words lie
-  /// below `cfa` and have its alignment, so fewer checks suffice.
+  /// word is unaligned or outside the live stack. If the architecture's frames end with the return
+  /// address, fewer checks suffice: both words lie below `cfa` and have its alignment.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool read_caller(std::uintptr_t sp, std::uintptr_t cfa,
                                                         std::uintptr_t pc_place,
                                                         std::uintptr_t fp_place, std::uintptr_t& pc,

@@ -92,8 +92,8 @@ class StackFrames {
 
 /// The storage of a stack table, which deduplicates outer frames. A stack is split into parts of
 /// `kPartFrames` frames, counted from the outermost. Stacks whose outer frames are equal share the
-/// parts that hold the equal frames. So a new stack takes memory for its new parts and up to
-/// `kPartFrames` frames. A part's key is the hash of its frames and all frames outside them.
+/// parts that hold the equal frames. So a new stack takes memory for its innermost part, and for
+/// other parts not yet stored. A part's key is the hash of its frames and all frames outside them.
 ///
 /// Not thread-safe, but any thread may read stored entries, because they are immutable. Runs inside
 /// malloc. Constant-initialized, never destroyed; never frees a stack.

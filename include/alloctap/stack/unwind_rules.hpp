@@ -20,7 +20,7 @@ struct UnwindFrame {
   std::uintptr_t pc = 0;
   /// The stack pointer after the callee has returned.
   std::uintptr_t sp = 0;
-  /// The frame pointer register after the callee has returned, even if it is used otherwise.
+  /// The frame pointer register after the callee has returned, even if used as a general register.
   std::uintptr_t fp = 0;
 
   [[nodiscard]] std::uintptr_t call_address() const noexcept { return pc - 1; }
@@ -91,12 +91,12 @@ struct UnwindRule {
     kNeedsTable,
   };
 
-  /// The return address's offset from the CFA in words, if return addresses end frames.
+  /// The return address's offset from the CFA in words, if frames end with the return address.
   static constexpr std::int8_t kEndOfFrame = -1;
 
-  /// The `fp_slot` of functions that do not save fp. If return addresses end frames, this value is
-  /// the slot of the return address, in which no register is ever saved. So a step may load from
-  /// `fp_slot` unconditionally.
+  /// The `fp_slot` of functions that do not save fp. If frames end with the return address, this
+  /// value is the slot of the return address, in which no register is ever saved. So a step may
+  /// load from `fp_slot` unconditionally.
   static constexpr std::int16_t kUnchanged =
       arch::kRecordEndsFrame ? kEndOfFrame : std::numeric_limits<std::int16_t>::max();
 
@@ -141,9 +141,9 @@ static_assert(sizeof(UnwindRule) == sizeof(std::uint64_t));
 [[nodiscard]] UnwindRule rule_of(const elf::CallFrameRow& row) noexcept;
 
 /// A cache of unwind rules in two direct-mapped tables keyed by call address. The small table has
-/// the first rules stored; most programs need no more. The large table has later rules. Rules
-/// scatter over a table, so one large table would cost a page fault for most rules. A page fault
-/// costs more than reading a rule from unwind tables. Untouched pages cost no memory.
+/// the first rules stored; most programs need no more. The large table has later rules. In one
+/// large table, most rules would be alone on a page and cost a page fault, which takes longer than
+/// reading a rule from unwind tables. Untouched pages cost no memory.
 ///
 /// Lock-free and thread-safe with relaxed atomics. An entry has the rule and a check word: the
 /// address mixed with the rule. So a torn read fails the check and counts as a miss.

@@ -37,7 +37,7 @@ class StepReader {
         read_(&read_from<Memory>),
         notes_(notes) {}
 
-  /// Returns false if the word is unreadable, or the frame has no room for more words.
+  /// Returns false if the word is unreadable, or after `kMaxWordsOfFrame` words.
   bool operator()(std::uintptr_t address, std::uintptr_t& word) noexcept {
     if (notes_.step.word_count == kMaxWordsOfFrame || !read_(memory_, address, word)) {
       refused_ = true;
@@ -86,8 +86,8 @@ ALLOCTAP_NOINLINE UnwindOutcome step_specially(UnwindFrame frame, UnwindRule rul
   }
 }
 
-/// The `StepNotes` for `kFromStackPointer` rules: `kNotesOfSaved` if the rule loads fp, the other
-/// if not. Encoded as integers, so that a step selects one constant without a branch.
+/// The `StepNotes` for `kFromStackPointer` rules: `kNotesOfSaved` if the rule loads fp, otherwise
+/// `kNotesOfUnchanged`. Encoded as integers, so that a step selects one constant without a branch.
 inline constexpr auto kNotesOfSaved = std::bit_cast<std::uint32_t>(StepNotes{
     .word_count = 2, .last_word_is_frame_pointer = true, .use = FramePointerUse::kIgnored});
 inline constexpr auto kNotesOfUnchanged =
@@ -147,11 +147,11 @@ ALLOCTAP_ALWAYS_INLINE UnwindOutcome step_outwards(const UnwindFrame& frame, con
                          : step_specially(frame, rule, caller, memory);
 }
 
-/// Returns the caller's stack pointer for a step by `rule`, the caller's unwind rule. The result is
-/// `record_end`, the end of the callee's frame record, if the ABI ends frames with their records.
-/// Otherwise the result is computed from the caller's record at `caller_fp`. Returns 0 if `rule`
-/// does not state the distance of the caller's record from the CFA. If `rule` does not read the
-/// stack pointer, returns `record_end`, which is at most the true value.
+/// Returns the caller's stack pointer for a step by `rule`, the caller's unwind rule. If the ABI
+/// ends frames with their records, the result is `record_end`, the end of the callee's frame
+/// record. If `rule` does not read the stack pointer, the result is `record_end`, too, which is at
+/// most the true value. Otherwise computes the result from the caller's record at `caller_fp`, or
+/// returns 0 if `rule` does not state that record's distance from the CFA.
 inline std::uintptr_t stack_pointer_beyond(std::uintptr_t record_end, std::uintptr_t caller_fp,
                                            const UnwindRule& rule) noexcept {
   const bool asks_for_it = rule.kind != UnwindRule::Kind::kNone &&

@@ -55,7 +55,8 @@ inline constinit std::string_view process_directory = "/proc/self";
   return std::ranges::equal(found, wanted);
 }
 
-/// Opens the file at `path`. Returns a closed file if its build-id differs from `wanted`.
+/// Opens the file at `path`. Returns a closed `os::File` if the file cannot be opened, or if the
+/// build-id of the file differs from `wanted`.
 [[nodiscard]] inline os::File open_with_build_id(const std::string& path, BuildId wanted) {
   int error = 0;
   os::File file = os::open_for_reading(path.c_str(), error);
@@ -172,13 +173,13 @@ class DebugModule {
     void operator()(Dwfl* session) const noexcept { ::dwfl_end(session); }
   };
 
-  /// The callback find_debuginfo for libdwfl. Returns a descriptor or -1, and a path that libdwfl
-  /// frees. Replaces libdwfl's callback, which may contact debuginfod servers.
+  /// The find_debuginfo callback for libdwfl. Returns a descriptor or -1; sets `*found` to a path
+  /// that libdwfl frees. Replaces libdwfl's default callback, which may contact debuginfod servers.
   static int find_debug_information(Dwfl_Module* module, void**, const char*, Dwarf_Addr,
                                     const char* path, const char* link, GElf_Word checksum,
                                     char** found) noexcept try {
-    // libdwfl also calls this for supplementary files (DWARF 5, 7.3.6), whose links have no
-    // checksum. libdw finds such files itself.
+    // libdwfl also calls this function for supplementary files (DWARF 5, 7.3.6), whose links have
+    // no checksum. libdw finds such files itself.
     if (link != nullptr && checksum == 0) return -1;
     const unsigned char* bits = nullptr;
     GElf_Addr place = 0;

@@ -22,7 +22,7 @@
 namespace alloctap::libdw {
 
 /// The function symbols of a module, sorted by address. The symbols come from .symtab of the module
-/// or its debug file, otherwise from .dynsym. libdwfl would scan the table for each address.
+/// or its debug file, otherwise from .dynsym. Replaces libdwfl's look-up, which scans all symbols.
 class FunctionSymbols {
  public:
   explicit FunctionSymbols(Dwfl_Module* module) {

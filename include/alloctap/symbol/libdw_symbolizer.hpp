@@ -27,8 +27,8 @@ struct LibdwSymbolizer {
   static void symbolize(std::span<const CodeAddress> places, Symbols& symbols) noexcept;
 
  private:
-  /// Symbolizes the places in one module. If the host is out of memory, leaves other places
-  /// unnamed.
+  /// Symbolizes the places in one module. If the host runs out of memory, leaves the remaining
+  /// places unnamed.
   static void symbolize_module(const Module& module, std::span<const CodeAddress> places,
                                std::size_t first, Symbols& symbols) noexcept;
 };

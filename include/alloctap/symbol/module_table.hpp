@@ -48,8 +48,8 @@ enum class ModuleReading : std::uint8_t {
 };
 
 /// A list of loaded and unloaded modules at one moment. `read` uses the system's memory map and the
-/// modules' headers. It does not call the loader, because a stopped thread may hold its lock.
-/// Allocated in the arena. Move-only.
+/// modules' headers. `read` does not call the loader, because a stopped thread may hold the
+/// loader's lock. Allocated in the arena. Move-only.
 class ModuleTable {
  public:
   /// Returns the modules that are mapped now. `reading()` states whether all were found.

@@ -14,7 +14,7 @@
 
 namespace alloctap::rust {
 
-/// Demangles one symbol of the v0 mangling (RFC 2603). As `c++filt`, omits crate hashes and types
+/// Demangles one symbol of the v0 mangling (RFC 2603). Like `c++filt`, omits crate hashes and types
 /// of constants. A recursive-descent parser with at most `kMaxDepth` levels; stops when the buffer
 /// is full. Allocates nothing, so it may run in a crash report.
 class Demangler : Printer {

@@ -58,8 +58,8 @@ class Cursor {
     return value + 1;
   }
 
-  /// Parses an optional base-62 number that follows `tag`. Returns 0 if `tag` does not follow.
-  /// Otherwise returns the number plus 1.
+  /// Parses an optional `tag` and the base-62 number behind it. Returns the number plus 1, or 0 if
+  /// the next character is not `tag`.
   std::uint64_t optional_number(char tag) noexcept {
     if (!eat(tag)) return 0;
     const std::uint64_t value = number();

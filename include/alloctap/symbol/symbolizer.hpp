@@ -14,7 +14,7 @@ namespace alloctap {
 
 /// The optional member of a symbolizer.
 struct SymbolizerFeatures {
-  /// `note()` returns a sentence for reports: why names are missing; "" if none is.
+  /// `note()` returns a text for reports that says why names are missing, or "" if none is missing.
   bool note = false;
 };
 
@@ -41,7 +41,7 @@ struct SymbolizerArchetype {
 
 static_assert(Symbolizer<SymbolizerArchetype>);
 
-/// Compares the features of the symbolizer `S` with its members when instantiated.
+/// When instantiated, rejects a symbolizer `S` whose declared features differ from its members.
 template <class S>
 struct CheckedSymbolizer {
   static constexpr auto kHas = features_of<SymbolizerFeatures, S>();

@@ -15,7 +15,8 @@ struct Module;
 
 /// An address to symbolize.
 struct CodeAddress {
-  /// An address in the process. A call is identified by its last byte, not by the return address.
+  /// An address in the process. For a call, the last byte of the call instruction, not the return
+  /// address.
   std::uintptr_t address = 0;
   /// The module that contained the address when it was recorded; nullptr if unknown.
   const Module* module = nullptr;

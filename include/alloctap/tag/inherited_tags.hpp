@@ -15,8 +15,8 @@ namespace alloctap {
 /// allocates under the tag of that origin, except inside scopes. A thread that allocates before the
 /// process has a tag inherits no tag.
 ///
-/// `ProcessTag` sets the process's tag. A thread of a pool keeps the tag of its first allocation.
-/// So its jobs should enter a `tag_scope` with the tag of the code that started them.
+/// `ProcessTag` sets the process's tag. A worker of a thread pool keeps the tag of its first
+/// allocation, so each job should enter a `tag_scope` with the tag of the code that submitted it.
 struct InheritedTags {
   static constexpr TagFeatures features{.offer = true};
 

@@ -31,7 +31,7 @@ struct TagFeatures {
 
 /// `current` returns the owner of the calling thread's allocations. It runs inside malloc, for each
 /// captured stack, on the thread that owns `thread`. `description` is constant. `features` declares
-/// what the policy has of `TagFeatures`.
+/// which members of `TagFeatures` the policy has.
 ///
 /// The owner is mixed into the stack's hash. So equal frames with different owners are separate
 /// stacks, each about 70 bytes because outer frames are shared.
@@ -55,7 +55,7 @@ struct TagPolicyArchetype {
 
 static_assert(TagPolicy<TagPolicyArchetype>);
 
-/// Compares the features of the policy `T` with its members when instantiated.
+/// When instantiated, rejects a policy `T` whose declared features differ from its members.
 template <class T>
 struct CheckedTags {
   static constexpr auto kHas = features_of<TagFeatures, T>();

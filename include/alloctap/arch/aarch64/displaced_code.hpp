@@ -14,11 +14,11 @@ inline constexpr std::size_t kPatchBytes = kInstructionBytes;
 
 /// The displaced instruction: the function's first one or, after a landing pad, the second. The
 /// landing pad stays in place, because indirect calls under BTI require it. If `refusal` is not
-/// `kNone`, the instruction at `refused_at` caused it, and other members are meaningless.
+/// `kNone`, the instruction at `refused_at` caused the refusal, and other members are meaningless.
 ///
-/// `signing` is a landing pad that signs the return address, paciasp or pacibsp; otherwise 0. The
-/// pad executes before the patch's branch, so the stub must remove the signature before it enters
-/// the replacement.
+/// `signing` is the landing pad's word if the pad signs the return address (paciasp or pacibsp),
+/// otherwise 0. The pad executes before the patch's branch, so the stub must remove the signature
+/// before it enters the replacement.
 struct DisplacedCode {
   PatchRefusal refusal = PatchRefusal::kNone;
   std::uintptr_t refused_at = 0;
@@ -73,7 +73,7 @@ inline void choose(const FunctionCode& function, DisplacedCode& displaced) noexc
   displaced.refuse(refusal_of(displaced.instruction.form), displaced.start());
 }
 
-/// Returns why `instruction`, displaced or not, prevents the patch of `function`, or `kNone`.
+/// Returns why `instruction`, displaced or not, prevents the patch, or `kNone` if it does not.
 inline PatchRefusal refusal_anywhere(const FunctionCode& function, const DisplacedCode& displaced,
                                      const Instruction& instruction) noexcept {
   const std::uintptr_t to = instruction.target;
@@ -102,9 +102,9 @@ inline PatchRefusal refusal_anywhere(const FunctionCode& function, const Displac
 
 /// Finds the instruction to displace, and checks that no word of `function` depends on that
 /// instruction. Allows calls to the function's entry, but refuses jumps to the entry, because they
-/// may be loops. Invalid words are allowed, because they are data. Allocates nothing.
+/// may be loops. Allows invalid words, because they must be data. Allocates nothing.
 ///
-/// Exclusive loads are not displaced. A pair of exclusive load and store is guaranteed to succeed
+/// Refuses to displace an exclusive load or store, because a pair of them is guaranteed to succeed
 /// eventually only if both are close together (DDI 0487, "Load-Exclusive and Store-Exclusive
 /// instruction usage restrictions").
 inline DisplacedCode analyze_function(const FunctionCode& function) noexcept {

@@ -20,7 +20,7 @@ namespace alloctap::arch::aarch64 {
 
 namespace thunks {
 
-/// The first instructions of the code, without the landing pad. Words beyond its end are 0.
+/// The first instructions of the code, without the landing pad. Words beyond the code's end are 0.
 struct Words {
   Words(std::span<const std::byte> code, std::uintptr_t address) noexcept {
     std::size_t skipped = 0;
@@ -55,8 +55,8 @@ constexpr bool is_jump_to(std::uint32_t word, std::uint32_t number) noexcept {
   return word == (0xD61F0000 | number << 5);
 }
 
-/// Matches the sequence adrp, then ldr or add, then br. It may also contain an addition to the base
-/// (for lazy binding) and a pointer authentication.
+/// Matches the sequence adrp, then ldr or add, then br. The sequence may also contain an addition
+/// to the base (for lazy binding) and a pointer authentication.
 inline std::optional<ThunkDestination> page_destination(const Words& words) noexcept {
   constexpr std::uint32_t kAuthenticates = 0xD503219F;
   const OffsetForm form(words[1].word);
@@ -100,8 +100,8 @@ inline bool is_binding_stub(std::span<const std::byte> code) noexcept {
 }
 
 /// Calls `visit(place)` for addresses within 128 MiB of `start` until `visit` returns true. Returns
-/// false if `visit` never does. Visits one address per 16 KiB, nearest first. Addresses below the
-/// function come first, because the heap may grow above it.
+/// false if `visit` never does. Visits one address per 16 KiB: first those below the function,
+/// because the heap may grow above it, then those above. In both ranges, the nearest come first.
 template <class Visit>
 bool visit_island_places(std::uintptr_t start, Visit&& visit) noexcept {
   constexpr std::uintptr_t kStep = std::uintptr_t{1} << 14;
@@ -157,7 +157,7 @@ class EntryPatch {
            original() == other.original();
   }
 
-  /// Calls `visit(address)` for candidate island addresses until it returns true.
+  /// Calls `visit(address)` for candidate island addresses until `visit` returns true.
   template <class Visit>
   bool visit_places(Visit&& visit) const noexcept {
     return visit_island_places(start(), visit);
@@ -170,7 +170,7 @@ class EntryPatch {
                             std::uintptr_t pointer) noexcept {
     CodeWriter stub(room.first<kTrampolineOffset>(), place);
     // Removes the signature that the landing pad added. The stack pointer, which the signature
-    // includes, is still the entry's.
+    // includes, is still unchanged since the entry.
     if (displaced_.signing != 0) stub.put(displaced_.signing | kAuthenticates);
     stub.load(kSecondScratch, pointer);
     stub.jump_to_register(kSecondScratch);
@@ -190,8 +190,8 @@ class EntryPatch {
   [[nodiscard]] static bool traps() noexcept { return false; }
   [[nodiscard]] static bool needs_synchronization() noexcept { return false; }
 
-  /// Returns whether the function's bytes are the patched or, if not `patched`, the original ones.
-  /// Precondition: the function's memory is readable.
+  /// Returns whether the function has the patched bytes or, if `patched` is false, the original
+  /// bytes. Precondition: the function's memory is readable.
   [[nodiscard]] bool is_in_state(bool patched) const noexcept {
     std::uint32_t now = 0;
     std::memcpy(&now, reinterpret_cast<const void*>(start()), sizeof now);
@@ -199,8 +199,8 @@ class EntryPatch {
   }
 
   /// Switches the function to the state `patched`, while other threads may run it. Precondition:
-  /// its page is writable and executable. Without a working `synchronize`, other threads see the
-  /// change later.
+  /// the function's page is writable and executable. If `synchronize` does not work, other threads
+  /// see the change later.
   template <class Synchronize>
   void store(bool patched, Synchronize&& synchronize) const noexcept {
     auto* const word = reinterpret_cast<std::uint32_t*>(start());

@@ -15,7 +15,7 @@ inline constexpr std::size_t kInstructionBytes = 4;
 enum class Form : std::uint8_t {
   kMovable,          ///< Position-independent.
   kJump,             ///< b: to `target`.
-  kConditionalJump,  ///< b.cond, bc.cond, cbz, cbnz, tbz, tbnz: to `target` or the next.
+  kConditionalJump,  ///< b.cond, bc.cond, cbz, cbnz, tbz, tbnz: to `target` or no jump.
   kCall,             ///< bl: calls `target`.
   kIndirectCall,     ///< blr, and variants that authenticate first.
   kIndirectJump,     ///< br, ret, and variants that authenticate first.
@@ -23,7 +23,7 @@ enum class Form : std::uint8_t {
   kPageAddress,      ///< adrp: loads the page address `target`.
   kLoad,             ///< ldr, ldrsw of `loaded_bytes` at `target`; prfm: 0 bytes.
   kLandingPad,       ///< bti.
-  kSigningPad,       ///< paciasp, pacibsp: landing pads too.
+  kSigningPad,       ///< paciasp, pacibsp: sign, and are landing pads.
   kBreakpoint,       ///< brk.
   kBoundToPlace,     ///< Position-dependent, or part of a sequence: not movable.
   kUnknownBranch,    ///< Unknown, in the encoding space of branches.

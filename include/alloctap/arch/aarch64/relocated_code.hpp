@@ -20,19 +20,19 @@ inline constexpr std::uint32_t kSecondScratch = 17;
 inline constexpr std::uint32_t kLinkRegister = 30;
 inline constexpr std::uint32_t kZeroRegister = 31;
 
-/// Returns whether b at `from` reaches `to`: 128 MiB, both aligned to 4.
+/// Returns whether a branch b at `from` reaches `to`, up to 128 MiB away. Both are aligned to 4.
 constexpr bool is_branch_in_reach(std::uintptr_t from, std::uintptr_t to) noexcept {
   constexpr std::int64_t kReach = std::int64_t{1} << 27;
   const auto distance = static_cast<std::int64_t>(to - from);
   return distance >= -kReach && distance < kReach;
 }
 
-/// Encodes b at `from` to `to`, which is in reach.
+/// Encodes a branch b from `from` to `to`, which is in reach.
 constexpr std::uint32_t branch_word(std::uintptr_t from, std::uintptr_t to) noexcept {
   return 0x14000000U | (static_cast<std::uint32_t>((to - from) >> 2) & 0x03FFFFFFU);
 }
 
-/// Returns whether ldr at `from` reaches the word at `to`: 1 MiB.
+/// Returns whether an ldr at `from` reaches the word at `to`, up to 1 MiB away.
 constexpr bool is_load_in_reach(std::uintptr_t from, std::uintptr_t to) noexcept {
   constexpr std::int64_t kReach = std::int64_t{1} << 20;
   const auto distance = static_cast<std::int64_t>(to - from);
@@ -85,12 +85,12 @@ class CodeWriter {
   bool reaches_ = true;
 };
 
-/// Room for six instructions and a literal. The instructions are a landing pad, one that signs, at
-/// most three for the displaced one, and the jump back.
+/// Room for six instructions and a literal. The instructions are a landing pad, a signing
+/// instruction, at most three that replace the displaced instruction, and the jump back.
 inline constexpr std::size_t kTrampolineBytes = 6 * kInstructionBytes + sizeof(std::uint64_t);
 
-/// The result of `relocate`: code that executes the displaced instruction and jumps to the one
-/// after it. The code begins with a landing pad.
+/// The result of `relocate`: code that executes the displaced instruction and jumps to the
+/// instruction after it. The code begins with a landing pad.
 struct RelocatedCode {
   PatchRefusal refusal = PatchRefusal::kNone;
   /// Size of the code in bytes, without the literal.
@@ -121,8 +121,8 @@ constexpr std::uint32_t as_jump(std::uint32_t word, std::uint32_t scratch) noexc
 }
 
 /// Returns `word`, a literal load, changed to a load from the address in register `base`. `kLoads`
-/// is indexed by the size (upper two bits): first for integer registers, where the last entry is
-/// prfm, then for floating-point registers.
+/// has four entries for integer registers, the last of which is prfm, then four for floating-point
+/// registers, each by size (the upper two bits).
 constexpr std::uint32_t load_through(std::uint32_t word, std::uint32_t base) noexcept {
   constexpr std::array<std::uint32_t, 8> kLoads{0xB9400000, 0xF9400000, 0xB9800000, 0xF9800000,
                                                 0xBD400000, 0xFD400000, 0x3DC00000, 0};
@@ -190,9 +190,9 @@ inline bool write_instruction(CodeWriter& writer, const Instruction& instruction
 /// mapped at `at`, which is aligned to 8.
 ///
 /// Keeps all absolute addresses, operands and destinations. A displaced call becomes a jump with
-/// the original return address in the link register, so that unwinders never see the trampoline. A
-/// shadow stack would reject the called function's return. Clobbers x17, and x16 if a call uses x17
-/// and the link register.
+/// the original return address in the link register, so that unwinders never see the trampoline.
+/// Such a jump makes no entry on a shadow stack, which would therefore reject the called function's
+/// return. Clobbers x17, and x16 if a call uses x17 and the link register.
 ///
 /// All branches are b, within 128 MiB, because indirect branches would need landing pads, and
 /// returns would need a matching shadow stack. If the refusal is `kOperandOutOfReach`, another `at`

@@ -19,7 +19,7 @@ inline constexpr std::size_t kPatchBytes = 5;
 /// The instructions that begin in the replaced bytes `[start, start + kPatchBytes)`. The last
 /// instruction may end beyond that range. `start` is the function's address or, if the function
 /// begins with a landing pad, the end of the pad, which is not replaced. If `refusal` is not
-/// `kNone`, the code at `refused_at` caused it, and other members are meaningless.
+/// `kNone`, the code at `refused_at` caused the refusal, and other members are meaningless.
 struct DisplacedCode {
   PatchRefusal refusal = PatchRefusal::kNone;
   std::uintptr_t refused_at = 0;
@@ -94,7 +94,7 @@ inline void collect(const FunctionCode& function, DisplacedCode& displaced) noex
   }
 }
 
-/// Returns why `instruction`, a displaced one, conflicts with the replaced bytes, or `kNone`.
+/// Returns why the displaced `instruction` conflicts with the replaced bytes; `kNone` if not.
 inline PatchRefusal refusal_among(const DisplacedCode& displaced,
                                   const Instruction& instruction) noexcept {
   const bool calls = instruction.flow == Flow::kCall || instruction.flow == Flow::kIndirectCall;
@@ -105,7 +105,7 @@ inline PatchRefusal refusal_among(const DisplacedCode& displaced,
   return PatchRefusal::kNone;
 }
 
-/// Returns why `instruction`, displaced or not, prevents the patch of `function`, or `kNone`.
+/// Returns why `instruction`, displaced or not, prevents the patch, or `kNone` if it does not.
 inline PatchRefusal refusal_anywhere(const FunctionCode& function, const DisplacedCode& displaced,
                                      const Instruction& instruction) noexcept {
   const bool stays = instruction.address >= displaced.end();

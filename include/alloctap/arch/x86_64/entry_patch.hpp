@@ -56,7 +56,7 @@ class EntryPatch {
            std::equal(mine.begin(), mine.end(), theirs.begin());
   }
 
-  /// Calls `visit(address)` for candidate island addresses until it returns true.
+  /// Calls `visit(address)` for candidate island addresses until `visit` returns true.
   template <class Visit>
   bool visit_places(Visit&& visit) const noexcept {
     return visit_stub_places(displaced_, visit);
@@ -84,15 +84,15 @@ class EntryPatch {
   /// Returns whether `store` is safe only if `synchronize` works.
   [[nodiscard]] bool needs_synchronization() const noexcept { return !text_.fits_one_store(); }
 
-  /// Returns whether the function's bytes are the patched or, if not `patched`, the original ones.
-  /// Precondition: the function's memory is readable.
+  /// Returns whether the function has the patched bytes or, if `patched` is false, the original
+  /// bytes. Precondition: the function's memory is readable.
   [[nodiscard]] bool is_in_state(bool patched) const noexcept {
     const PatchBytes& bytes = patched ? text_.patched : text_.original;
     return std::memcmp(reinterpret_cast<const void*>(start()), bytes.data(), bytes.size()) == 0;
   }
 
   /// Switches the function to the state `patched`, while other threads may run it. Precondition:
-  /// its pages are writable and executable.
+  /// the function's pages are writable and executable.
   template <class Synchronize>
   void store(bool patched, Synchronize&& synchronize) const noexcept {
     store_text(text_, patched, synchronize);

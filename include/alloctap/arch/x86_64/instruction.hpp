@@ -17,7 +17,7 @@ namespace alloctap::arch::x86_64 {
 enum class Flow : std::uint8_t {
   kNext,
   kJump,             ///< To `destination`.
-  kConditionalJump,  ///< To `destination` or the next; `condition` as in the opcode.
+  kConditionalJump,  ///< To `destination` if `condition`, as in the opcode.
   kLoop,             ///< loop, loope, loopne, jcxz: conditional, 8-bit displacement only.
   kCall,             ///< To `destination`.
   kIndirectCall,
@@ -102,8 +102,8 @@ inline bool is_memory_relative(const ZydisDecodedInstruction& raw) noexcept {
          raw.raw.modrm.rm == 5 && raw.raw.disp.size == 32;
 }
 
-/// Returns whether the register or the base of the memory operand is rsp: number 4 without
-/// extension in ModRM.rm (a register) or SIB.base.
+/// Returns whether the ModRM operand is rsp or has the base rsp: number 4, not extended by REX.B,
+/// in ModRM.rm (a register) or SIB.base.
 inline bool has_stack_pointer(const ZydisDecodedInstruction& raw) noexcept {
   if ((raw.attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0 || raw.raw.rex.B != 0) return false;
   if (raw.raw.modrm.rm != 4) return false;

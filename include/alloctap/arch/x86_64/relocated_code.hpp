@@ -20,7 +20,7 @@ namespace alloctap::arch::x86_64 {
 /// Length of a jump to any address, encoded as jmp [rip+0] followed by the address.
 inline constexpr std::size_t kFarJumpBytes = 14;
 
-/// Returns whether a rel32 displacement at the end `from` of an instruction reaches `to`.
+/// Returns whether the rel32 displacement of an instruction that ends at `from` reaches `to`.
 constexpr bool is_in_reach(std::uintptr_t from, std::uintptr_t to) noexcept {
   const auto distance = static_cast<std::int64_t>(to - from);
   return distance >= std::numeric_limits<std::int32_t>::min() &&
@@ -49,7 +49,7 @@ class CodeWriter {
     put(std::as_bytes(std::span(&number, 1)));
   }
 
-  /// Writes the 4-byte displacement from its end to `to`. Precondition: `to` is in reach.
+  /// Writes the distance from the end of these 4 bytes to `to`. Precondition: `to` is in reach.
   void put_displacement(std::uintptr_t to) noexcept {
     put_number(static_cast<std::uint32_t>(to - (here() + sizeof(std::uint32_t))));
   }
@@ -109,8 +109,8 @@ class CodeWriter {
 /// back.
 inline constexpr std::size_t kTrampolineBytes = 128;
 
-/// The result of `relocate`: code that executes the displaced instructions and jumps to the one
-/// after them. The code begins with a landing pad.
+/// The result of `relocate`: code that executes the displaced instructions and jumps to the
+/// instruction after them. The code begins with a landing pad.
 struct RelocatedCode {
   PatchRefusal refusal = PatchRefusal::kNone;
   std::uintptr_t refused_at = 0;
@@ -169,7 +169,7 @@ class Relocator {
   }
 
   /// Writes the loop or jcxz instruction, a short jump to the next instruction, and a jump to the
-  /// destination. The loop or jcxz branches over the short jump; its displacement is its last byte.
+  /// destination. The last byte of loop and jcxz is the displacement.
   void write_loop(CodeWriter& writer, const Instruction& instruction) noexcept {
     constexpr std::byte kOverShortJump{2};
     const std::uintptr_t to = new_place(instruction.destination);

@@ -57,7 +57,8 @@ inline void store_at_once(const PatchedText& text, const PatchBytes& bytes) noex
   } while (!word.compare_exchange_weak(before, after, std::memory_order_release));
 }
 
-/// Stores the bytes at which original instructions begin or, if not `beginnings`, the other bytes.
+/// Stores the bytes at which original instructions begin or, if not `beginnings`, the others.
+/// Leaves out byte 0.
 inline void store_some(const PatchedText& text, const PatchBytes& bytes, bool beginnings) noexcept {
   for (std::size_t i = 1; i < bytes.size(); ++i) {
     if (text.begins[i] == beginnings) store_byte(text, i, bytes[i]);
@@ -98,9 +99,9 @@ inline std::array<bool, 4> bound_displacement_bytes(const DisplacedCode& displac
   return bound;
 }
 
-/// Calls `visit` with values for the highest displacement byte until it returns true. If
-/// `is_bound`, the values are trap bytes; otherwise the values that lead to the nearest addresses
-/// come first. Addresses below the function come first, because the heap may grow above it.
+/// Calls `visit` with values for the highest displacement byte until `visit` returns true. If
+/// `is_bound`, the values are trap bytes. Otherwise addresses below the function come first,
+/// nearest first, then those above, farthest first, because the heap may grow there.
 template <class Visit>
 bool visit_highest_bytes(bool is_bound, Visit&& visit) noexcept {
   if (is_bound) {
@@ -118,7 +119,8 @@ bool visit_highest_bytes(bool is_bound, Visit&& visit) noexcept {
   return visit(0U);
 }
 
-/// Calls `visit(displacement)` for values whose highest byte is `highest` until one is accepted.
+/// Calls `visit(displacement)` for values with the highest byte `highest` until `visit` returns
+/// true.
 template <class Visit>
 bool visit_displacements(std::uint32_t highest, const std::array<bool, 4>& bound,
                          Visit&& visit) noexcept {
@@ -127,7 +129,7 @@ bool visit_displacements(std::uint32_t highest, const std::array<bool, 4>& bound
   const std::uint32_t low = bound[0] ? kTrap : 0;
   const std::uint32_t first_third = bound[2] ? kTrap : 0;
   const std::uint32_t last_third = bound[2] ? kTrap : 0xFF;
-  // Counts downwards, so that of the addresses below the function the nearest come first.
+  // Counts down, so that addresses below the function come nearest first.
   for (std::uint32_t third = last_third + 1; third-- > first_third;) {
     for (std::uint32_t second = 0; second <= 0xFF; second += kSecondStep) {
       const std::uint32_t bytes =

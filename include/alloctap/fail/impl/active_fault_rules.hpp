@@ -42,7 +42,7 @@ ALLOCTAP_INLINE bool CountedRule::is_in_tag(
 
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE bool ActiveFaultRules::begin(ThreadRule& rule) noexcept {
   if (!Local::is_own()) return false;
-  // Resets the depth, because calls that longjmp or a Windows exception left never decremented it.
+  // Resets the depth: a call that was left by longjmp or a Windows exception did not decrement it.
   Local::mine().asked.store(0, std::memory_order_relaxed);
   auto& innermost = Local::mine().innermost;
   rule.outer = innermost.load(std::memory_order_relaxed);

@@ -100,7 +100,7 @@ ALLOCTAP_INLINE bool ModuleTracker::has_all_notices() noexcept {
 }
 
 /// Drops cached unwind rules when a module is unloaded, and again before the next loaded module
-/// runs: between the two, a thread may have unwound through the old module.
+/// runs: meanwhile a thread may have cached rules of the old module again.
 ALLOCTAP_INLINE void ModuleTracker::on_notice(const os::ModuleNotice& notice) noexcept {
   const os::ErrnoGuard preserve_error;
   const ReentrancyGuard guard;

@@ -30,7 +30,7 @@ ALLOCTAP_INLINE void PeakTracker::on_peak_passed(const BlockRecord& gone,
 
 ALLOCTAP_INLINE void PeakTracker::take_if_possible(const BlockRecord& gone,
                                                    const RecordedData& data) noexcept {
-  // Threads may be confined to system calls of malloc; stopping the world needs other calls.
+  // If threads are confined to the system calls of malloc, the world cannot be stopped.
   if (os::threads_are_confined.load(std::memory_order_relaxed)) return;
   if (!control_lock.try_lock()) return;
   const std::lock_guard hold(control_lock, std::adopt_lock);

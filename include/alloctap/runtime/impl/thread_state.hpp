@@ -99,8 +99,8 @@ ALLOCTAP_INLINE ThreadState* ThreadStates::make_or_reuse() noexcept {
 }
 
 ALLOCTAP_INLINE void ThreadStates::adopt(ThreadState& state) noexcept {
-  // Pairs with the previous owner's last store to this flag, so that owner's accesses happened
-  // before.
+  // Pairs with the previous owner's last store to this flag: the previous owner's accesses happen
+  // before the new owner's.
   state.recording.exchange(0, std::memory_order_acquire);
   ++state.generation;
   state.error = os::ErrnoSlot::mine();
@@ -123,7 +123,7 @@ ALLOCTAP_INLINE void ThreadStates::sweep() noexcept {
     const os::ThreadId id = state->thread_id.load(std::memory_order_relaxed);
     ThreadState& current = *state++;
     if (id != mine && os::thread_is_alive(id)) continue;
-    // Pairs with the ended thread's last store to this flag, on which later readers do not wait.
+    // Pairs with the ended thread's last store to this flag: `stop_world` skips spare states.
     static_cast<void>(current.recording.load(std::memory_order_acquire));
     live.erase(live.iterator_to(current));
     spare_.get().push_back(current);

@@ -19,8 +19,8 @@ ALLOCTAP_INLINE const StackTableEntry* StackStorage::keep(const StackHash& hash,
   const std::size_t cuts = frames.empty() ? 0 : (frames.size() - 1) / kPartFrames;
   if (cuts > cut_capacity_ && !make_room_for_cuts(cuts)) return nullptr;
   const std::size_t same = parts_as_before(frames, cuts);
-  // `hash_parts` overwrites elements from `same` on. If memory runs out, these elements are
-  // invalid.
+  // `hash_parts` overwrites the elements of `cuts_` from `same` on, which are invalid if memory
+  // runs out.
   cuts_before_ = same;
   hash_parts(frames, same, cuts);
   // Searches from the innermost part, because all parts outside a stored part are stored, too.

@@ -30,7 +30,7 @@ ALLOCTAP_INLINE StackChain* ThreadStacks::find_in_map(std::uintptr_t address) no
     return nullptr;
   }
   if (main_stack) {
-    // The main stack grows downwards, and the kernel keeps a larger gap than `kGrowth`.
+    // The main stack grows downwards, into a gap that the kernel keeps larger than `kGrowth`.
     constexpr std::uintptr_t kGrowth = 256 * 1024;
     bounds.low -= kGrowth;
   } else {
