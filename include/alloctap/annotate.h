@@ -2,10 +2,9 @@
    session marks and pools. Any source file may include this header (C99, C++11 or later;
    nothing to link).
 
-   Without a tracker in the process each function costs a load and a branch, and does nothing. An
-   embedded tracker or alloctap-run supplies the implementations when it starts, or when a module
-   is loaded later. Until then calls do nothing. With ALLOCTAP_DISABLED defined, every function
-   is empty.
+   An embedded tracker or alloctap-run supplies the implementations when it starts, and later to
+   each module that is loaded. Before that, and without a tracker, each function does nothing and
+   costs a load and a branch. With ALLOCTAP_DISABLED defined, every function is empty.
 
    Thread-safe. Must not be called inside malloc or in a signal handler. Names are
    zero-terminated; they are copied unless the function says otherwise. annotate.hpp wraps this
@@ -26,7 +25,7 @@ typedef uint32_t alloctap_tag;
 /* Identifies an allocator of the program (arena, slab, free list); 0 means no pool. */
 typedef uint32_t alloctap_pool;
 
-/* A scope in which allocations are offences. The tracker owns the contents. */
+/* A scope that forbids or permits allocations. Only the tracker accesses the members. */
 struct alloctap_scope {
   void* node;
   uint32_t depth;
@@ -38,7 +37,7 @@ struct alloctap_offence {
   size_t scope_length;
   const void* block;
   size_t bytes;
-  uint32_t stack; /* id in snapshots of the stack that allocates or frees */
+  uint32_t stack; /* stack that allocated the block, also for a free: its id in snapshots */
   int is_free;
   uint64_t allocations; /* in this scope so far, including this one */
   uint64_t frees;
@@ -49,13 +48,13 @@ struct alloctap_scope_options {
   uint64_t allowed;  /* number of allocations that are no offence */
   int forbids_frees; /* nonzero: each free is an offence, too */
   int aborts;        /* nonzero: prints the first offence to standard error and aborts */
-  /* Called for each offence, inside malloc, on the allocating thread. May allocate. */
+  /* Called for each offence, on the offending thread, inside malloc or free. May allocate. */
   void (*on_offence)(const struct alloctap_offence* offence);
 };
 
 /* Function tables of a tracker, one per group. `size` is the size of the structure. Later versions
-   append members, and check `size` before they use these. `length` may be
-   ALLOCTAP_ENDS_IN_ZERO. */
+   of this header append members, and check `size` before they use appended members. A `length` of
+   ALLOCTAP_ENDS_IN_ZERO means that the name is zero-terminated. */
 #define ALLOCTAP_ENDS_IN_ZERO SIZE_MAX
 #if defined(__GNUC__) || defined(__clang__)
 /* A compile-time constant if the name is a literal. */
@@ -120,8 +119,9 @@ struct alloctap_slots {
 #elif defined(__ELF__) && (defined(__GNUC__) || defined(__clang__))
 
 /* One hidden object per module, with weak references that the linker or loader resolves if a
-   tracker exports the tables. An ELF note (gABI, "Note Section") of type 1 holds the distance to
-   the object. A tracker uses the note to fill slots left unresolved, as in non-PIC executables. */
+   tracker exports the tables. The descriptor of an ELF note (gABI, "Note Section") of type 1 is the
+   distance from itself to the object. By this note, a tracker finds and fills slots that were not
+   resolved, as in non-PIC executables. */
 #if defined(__LP64__)
 #define ALLOCTAP_ADDRESS ".quad "
 #else
@@ -188,8 +188,8 @@ static struct alloctap_marked_slots alloctap_slots_of_file = {ALLOCTAP_SLOTS_NUM
 
 #endif
 
-/* Returns the function table of a group, such as `tag`; null if no tracker set it. The read is
-   volatile: a tracker may set the slot at any time. */
+/* Returns the function table of a group, such as `tag`; null if no tracker has set the slot. The
+   read is volatile, because a tracker may set the slot at any time. */
 #define ALLOCTAP_OFFERED(group) alloctap_offered_##group##_functions()
 #if !defined(ALLOCTAP_SLOTS)
 #define ALLOCTAP_READ_SLOT(type, name) return NULL
@@ -238,13 +238,14 @@ static inline alloctap_tag alloctap_tag_nested(const char* name) {
   return tags ? tags->nested(name, ALLOCTAP_LENGTH_OF(name)) : 0;
 }
 
-/* Makes `tag` the calling thread's current tag. Returns the previous one, for alloctap_tag_end. */
+/* Makes `tag` the calling thread's current tag. Returns the previous tag for alloctap_tag_end. */
 static inline alloctap_tag alloctap_tag_enter(alloctap_tag tag) {
   const struct alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag);
   return tags ? tags->enter(tag) : 0;
 }
 
-/* Enters the tag `name` nested in the current tag. Returns the previous one. */
+/* Enters the tag `name` nested in the current tag. Returns the previous tag, for
+   alloctap_tag_end. */
 static inline alloctap_tag alloctap_tag_begin(const char* name) {
   const struct alloctap_tag_functions* const tags = ALLOCTAP_OFFERED(tag);
   return tags ? tags->begin(name, ALLOCTAP_LENGTH_OF(name)) : 0;
@@ -256,14 +257,14 @@ static inline void alloctap_tag_end(alloctap_tag before) {
   if (tags) tags->enter(before);
 }
 
-/* Name of a tag whose allocations, including those in nested tags, are meant to stay, such as
-   caches. Leak reports omit them. */
+/* Name of a tag for allocations that are meant to stay, such as caches. Leak reports omit all
+   allocations in this tag and its nested tags. */
 #define ALLOCTAP_EXPECTED_TO_STAY "(expected to stay)"
 
 /* Game frames. */
 
-/* Ends the current game frame and begins the next. Returns 0 if no tracker counts frames or
-   another thread is executing this function. */
+/* Ends the current game frame and begins the next. Returns 0 without effect if no tracker counts
+   frames, if another thread is executing this function, or inside an observer. */
 static inline int alloctap_frame_mark(void) {
   const struct alloctap_frame_functions* const frames = ALLOCTAP_OFFERED(frame);
   return frames ? frames->mark() : 0;
@@ -289,7 +290,7 @@ static inline int alloctap_no_allocation_end(struct alloctap_scope* scope) {
   return offended;
 }
 
-/* Begins a scope that permits allocations: enclosing no-allocation scopes do not count them. */
+/* Begins a scope whose allocations and frees do not count in enclosing no-allocation scopes. */
 static inline void alloctap_allowed_begin(struct alloctap_scope* scope) {
   const struct alloctap_scope_functions* const scopes = ALLOCTAP_OFFERED(scope);
   scope->node = NULL;
@@ -303,8 +304,8 @@ static inline void alloctap_allowed_end(struct alloctap_scope* scope) {
 
 /* Fibers. */
 
-/* Registers `[stack, stack + bytes)` as a fiber's stack, so that captures on it are as fast as
-   on a thread's stack. Pass the result to alloctap_fiber_remove before the memory is freed.
+/* Registers `[stack, stack + bytes)` as a fiber's stack, so that stack captures in the fiber are as
+   fast as in a thread. Pass the result to alloctap_fiber_remove before the stack's memory is freed.
    Returns null without a tracker. */
 static inline void* alloctap_fiber_add(const void* stack, size_t bytes) {
   const struct alloctap_fiber_functions* const fibers = ALLOCTAP_OFFERED(fiber);
@@ -316,7 +317,7 @@ static inline void alloctap_fiber_remove(void* fiber) {
   if (fibers && fiber) fibers->remove(fiber);
 }
 
-/* Session control; applies to every tracker that records. */
+/* Session control: each function applies to all trackers that have a session. */
 
 /* Adds a named time marker, such as "level 2 loaded". */
 static inline void alloctap_mark(const char* name) {
@@ -324,8 +325,8 @@ static inline void alloctap_mark(const char* name) {
   if (sessions) sessions->mark(name, ALLOCTAP_LENGTH_OF(name));
 }
 
-/* Stops recording of new blocks until alloctap_resume has been called equally often, on any
-   thread. */
+/* Pauses the recording of new blocks. Recording continues after as many calls of alloctap_resume,
+   on any thread. */
 static inline void alloctap_pause(void) {
   const struct alloctap_session_functions* const sessions = ALLOCTAP_OFFERED(session);
   if (sessions) sessions->pause();
@@ -336,8 +337,8 @@ static inline void alloctap_resume(void) {
   if (sessions) sessions->resume();
 }
 
-/* Pools: suballocators whose memory comes from an allocator that the tracker already records.
-   Their blocks are counted per pool only, each with its stack, and are never sampled. */
+/* Pools: suballocators whose memory comes from an allocator that the tracker already records. So
+   their blocks count only in their pool, each with its stack. They are never sampled. */
 
 /* Inlined, so that captured stacks begin in the program's allocator. */
 #if defined(__GNUC__) || defined(__clang__)
@@ -389,8 +390,8 @@ static inline void alloctap_pool_reset(alloctap_pool pool) {
   if (pools && pool) pools->reset(pool);
 }
 
-/* Ends the pool and records that all its blocks are freed. Reports keep the pool's totals; the
-   next pool with that name continues them. */
+/* Ends the pool and records that all its blocks are freed. Reports still show the pool's totals, to
+   which the next pool with the same name adds. */
 static inline void alloctap_pool_destroy(alloctap_pool pool) {
   const struct alloctap_pool_functions* const pools = ALLOCTAP_OFFERED(pool);
   if (pools && pool) pools->destroy(pool);

@@ -36,7 +36,7 @@ struct NoAllocationOptions {
   bool forbids_frees = false;
   /// Prints the first offence to standard error and calls std::abort.
   bool aborts = false;
-  /// Called for each offence, inside malloc, on the allocating thread. May allocate.
+  /// Called for each offence, on the offending thread, inside malloc or free. May allocate.
   void (*on_offence)(const alloctap_offence* offence) = nullptr;
 };
 
@@ -64,8 +64,8 @@ inline Tag nested_tag(Name name) noexcept {
 ///
 ///     alloctap::tag_scope physics{"Physics"};        // inside of "Game": "Game/Physics"
 ///
-/// A scope made from a `Tag` enters exactly that tag, regardless of the current one. Use it to
-/// carry a tag to a job on another thread:
+/// A scope made from a `Tag` enters exactly that tag, without nesting it in the current tag. Use
+/// such a scope to carry a tag to a job on another thread:
 ///
 ///     queue.push([tag = alloctap::current_tag()] { alloctap::tag_scope job{tag}; ... });
 ///
@@ -89,8 +89,8 @@ class TagScope {
 };
 using tag_scope = TagScope;
 
-/// A scope guard for allocations that are meant to stay: a cache, or a table that grows. Leak
-/// reports omit them.
+/// A scope guard for allocations that are meant to stay, such as a cache or a growing table. Leak
+/// reports omit these allocations.
 class ExpectedLeak {
  private:
   TagScope scope_{ALLOCTAP_EXPECTED_TO_STAY};
@@ -104,11 +104,11 @@ inline void mark(Name name) noexcept {
   }
 }
 
-/// Ends a game frame and begins the next. Call it once per iteration of the game loop. The loop may
-/// change threads; reports count the changes. If two loops call it, each ends the other's frames.
-/// Returns false without effect if no tracker counts frames, if another thread is executing this
-/// function, or inside an observer. Costs about a clock read. Allocates nothing and takes no lock,
-/// but blocks while a snapshot copies.
+/// Ends a game frame and begins the next. Call this once per iteration of the game loop. The loop
+/// may change threads; reports count the changes. If two loops call this function, each loop ends
+/// the other's frames. Returns false without effect if no tracker counts frames, if another thread
+/// is executing this function, or inside an observer. Costs about a clock read. Allocates nothing
+/// and takes no lock, but blocks while a snapshot is copied.
 inline bool frame_mark() noexcept { return alloctap_frame_mark() != 0; }
 
 /// A scope guard that makes every allocation of its thread an offence, whichever code allocates:
@@ -118,10 +118,11 @@ inline bool frame_mark() noexcept { return alloctap_frame_mark() != 0; }
 ///       mixer.run();
 ///     }
 ///
-/// Offences are counted per scope and stack; `NoAllocationOptions` can make them call a function or
-/// abort. An `allocations_allowed` scope inside permits allocations. Requires `AllocationScopes`
-/// among the tracker's observers, or alloctap-run; otherwise nothing is an offence. The name is not
-/// copied and must outlive the scope. A scope without allocations costs a few stores.
+/// Offences are counted per scope and stack. By `NoAllocationOptions`, an offence can also call a
+/// function or abort. An `allocations_allowed` scope inside permits allocations. Requires
+/// alloctap-run, or `AllocationScopes` among the tracker's observers; otherwise nothing is an
+/// offence. The name is not copied and must outlive the scope. A scope without allocations costs a
+/// few stores.
 class NoAllocationScope {
  public:
   explicit NoAllocationScope(Name name) noexcept : scope_() { begin(name, nullptr); }
@@ -155,7 +156,7 @@ class NoAllocationScope {
 };
 using no_allocation_scope = NoAllocationScope;
 
-/// A scope guard that permits allocations inside no-allocation scopes, which do not count them.
+/// A scope guard whose allocations and frees do not count in enclosing no-allocation scopes.
 class AllocationsAllowed {
  public:
   AllocationsAllowed() noexcept : scope_() { alloctap_allowed_begin(&scope_); }
@@ -175,8 +176,8 @@ using allocations_allowed = AllocationsAllowed;
 ///
 ///     alloctap::fiber_scope scope{stack.memory(), stack.size()};
 ///
-/// Construct the scope before the fiber runs, or first inside the fiber. Destroy it when the fiber
-/// has ended, before the stack's memory is freed. The fiber may migrate between threads.
+/// Construct the scope before the fiber runs, or at the fiber's beginning. Destroy the scope when
+/// the fiber has ended, before the stack's memory is freed. The fiber may migrate between threads.
 class FiberScope {
  public:
   FiberScope(const void* stack, size_t bytes) noexcept : fiber_(alloctap_fiber_add(stack, bytes)) {}
@@ -189,14 +190,14 @@ class FiberScope {
 };
 using fiber_scope = FiberScope;
 
-/// A named suballocator of the program, whose blocks reports show under its name:
+/// A named suballocator of the program. Reports show its blocks under its name:
 ///
 ///     alloctap::memory_pool arena{"FrameArena"};
 ///     void* const block = bump(bytes);  arena.allocate(block, bytes);  ...  arena.reset();
 ///
 /// Move-only; the destructor records all live blocks as freed. annotate.h documents the functions.
-/// Thread-safe except for moves and the destructor. A pool constructed before a tracker can be
-/// found is never recorded: see docs/annotations.md.
+/// Thread-safe except for moves and the destructor. A pool constructed before a tracker has set the
+/// module's function tables is never recorded: see docs/annotations.md.
 class MemoryPool {
  public:
   explicit MemoryPool(Name name) noexcept : pool_(0) {

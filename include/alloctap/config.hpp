@@ -42,7 +42,7 @@ struct Limits {
 ///       using Hook = alloctap::InterposeHook;
 ///     };
 ///
-/// A config may also define the static functions that `ConfigFeatures` lists, and declares them:
+/// A config may also define the static functions that `ConfigFeatures` lists, named in `features`:
 ///
 ///     static constexpr alloctap::ConfigFeatures features{.on_misuse = true};
 ///     static void on_misuse(const alloctap::Misuse& misuse) noexcept;
@@ -74,7 +74,7 @@ concept TrackerConfig =
 
 static_assert(TrackerConfig<DefaultConfig>);
 
-/// Compares the features of the config `C` with its functions when instantiated.
+/// When instantiated, rejects a config `C` whose `features` differ from its functions.
 template <class C>
 struct CheckedFunctions {
   static constexpr auto kHas = features_of<ConfigFeatures, C>();

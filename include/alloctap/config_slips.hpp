@@ -8,8 +8,8 @@
 namespace alloctap {
 
 /// Rejects, at compile time, config members that are misspelt slots or names of concepts. Without
-/// this check they would compile and have no effect. C++20 cannot list the members of a class, so
-/// common mistakes are tested one by one. No run-time cost.
+/// this check, such members would compile and have no effect. C++20 cannot list the members of a
+/// class, so common mistakes are tested one by one. No run-time cost.
 template <class C>
 struct HasNoSlips {
   ALLOCTAP_SLIP(hook, Hook);

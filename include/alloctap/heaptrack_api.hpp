@@ -39,9 +39,10 @@ class HeaptrackPool {
 
 }  // namespace alloctap
 
-/// Defines the functions of heaptrack_api.h, in one source file of a program whose tracker has the
-/// policy `NamedPools`. On Linux, a library that includes heaptrack_api.h finds them if the program
-/// exports them (`-Wl,--export-dynamic-symbol=heaptrack_malloc` and so on, or `-rdynamic`).
+/// Defines the functions of heaptrack_api.h. Use it in one source file of a program whose tracker
+/// has the policy `NamedPools`. On Linux, a library that includes heaptrack_api.h finds the
+/// functions only if the program exports them (`-Wl,--export-dynamic-symbol=heaptrack_malloc` and
+/// so on, or `-rdynamic`).
 #define ALLOCTAP_DEFINE_HEAPTRACK_API()                                                            \
   extern "C" {                                                                                     \
   ALLOCTAP_EXPORT void heaptrack_malloc(void* pointer, ::std::size_t size);                        \

@@ -1,6 +1,6 @@
 /// Implementation header for one source file of a program: the bodies of alloctap.hpp and the
-/// portable policies. Include other hook backends, and dumps and symbolizers with dependencies, one
-/// by one: see README.md in this folder.
+/// portable policies. Other hook backends, and dumps and symbolizers with dependencies, have to be
+/// included separately: see README.md in this folder.
 #pragma once
 
 #include <string_view>
@@ -52,7 +52,8 @@
 
 namespace alloctap {
 
-/// Instantiates functions that a dump's options can call; without this, other files do not link.
+/// Instantiates the functions that the options of dump `Policy` can call, for files that see only
+/// declarations.
 template <class Policy>
 struct CalledByOptions {};
 template <>
@@ -68,8 +69,8 @@ struct KeptDump {
   CalledByOptions<Policy> options;
 };
 
-/// Instantiates the output functions. No explicit instantiation definition, because several
-/// trackers may be implemented in one file.
+/// Instantiates the output functions, by taking their addresses. An explicit instantiation
+/// definition may occur only once, but one file may implement several trackers.
 struct KeptOutputs {
   using Calls = OutputCalls<>;
   Status (*write_to_descriptor)(int, std::string_view) = &Calls::write;
@@ -84,9 +85,9 @@ struct KeptOutputs {
   void (*end_text)(OutputText*) noexcept = &Calls::end;
 };
 
-/// Instantiates everything that files with only declarations may call. `defined_here` has one
-/// definition, so a second implementation of one tracker in the program fails to link. A policy may
-/// be repeated.
+/// Instantiates everything that files with only declarations may call. `Policies` may have
+/// duplicates. `Implemented::defined_here` is defined once, so a second implementation of the same
+/// tracker in the program fails to link.
 template <class Tracker, class... Policies>
 struct Implementation {
   static inline const std::tuple<KeptDump<Tracker, Policies>...> dumps{};
@@ -99,13 +100,15 @@ struct Implemented {
 
 }  // namespace alloctap
 
-/// ALLOCTAP_IMPLEMENT declares this type again: inside a namespace, that names another type.
+/// ALLOCTAP_IMPLEMENT declares this type again. Inside a namespace, that would declare another
+/// type, which the macro detects.
 struct AlloctapImplementPlace;
 
-/// Instantiates a tracker and the listed dump policies. Place it in one source file, outside of
-/// namespaces, if other files call the tracker. A dump that is not listed does not link: "undefined
-/// reference to alloctap::Tracker<...>::dump<...>". Two uses for one tracker do not link either.
-/// One file may implement several trackers. Programs of a single file do not need this macro.
+/// Instantiates a tracker and the listed dump policies. If several files call the tracker, place
+/// the macro in one of them, outside of namespaces. A call of a dump that is not listed does not
+/// link: "undefined reference to alloctap::Tracker<...>::dump<...>". Two uses for one tracker do
+/// not link either. One file may implement several trackers. Programs of a single file do not need
+/// this macro.
 ///
 ///     ALLOCTAP_IMPLEMENT(Tracker, alloctap::TextDump, alloctap::HtmlDump)
 #define ALLOCTAP_IMPLEMENT(TrackerType, ...)                                          \

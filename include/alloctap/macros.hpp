@@ -6,8 +6,8 @@
 #endif
 
 #if defined(_WIN32)
-// Must precede the first <windows.h>, even the program's. Otherwise windows.h defines `min` and
-// `max`, and includes winsock.h, after which winsock2.h does not compile.
+// Must precede the first inclusion of <windows.h>, even by the program. Otherwise windows.h defines
+// `min` and `max`, and includes winsock.h, after which winsock2.h does not compile.
 #ifndef NOMINMAX
 #define NOMINMAX
 #endif
@@ -17,7 +17,8 @@
 #endif
 
 /// Precedes the function bodies in impl/ folders, which are inline in the header-only form. If
-/// ALLOCTAP_COMPILED is defined (by alloctap::compiled and for its users), they are compiled once.
+/// ALLOCTAP_COMPILED is defined, as the target alloctap::compiled does for itself and its users,
+/// the bodies are compiled once.
 #if defined(ALLOCTAP_COMPILED)
 #define ALLOCTAP_INLINE
 #else
@@ -33,10 +34,10 @@
 /// Disables ASan and TSan for functions that read arbitrary stack memory.
 #define ALLOCTAP_NO_SANITIZE __attribute__((no_sanitize("address", "thread")))
 
-/// Exports a symbol to other modules: the entry points of an interposing object.
+/// Exports a symbol to other modules, such as an entry point of an interposing object.
 #define ALLOCTAP_EXPORT __attribute__((visibility("default")))
 
-/// Keeps a function that only assembly code calls from being removed. Does not export it.
+/// Prevents removal of a function that only assembly code calls. Does not export the function.
 #if defined(_WIN32)
 #define ALLOCTAP_CALLED_BY_ASSEMBLER __attribute__((used))
 #else
@@ -75,8 +76,8 @@
 /// Returns the thread pointer register (TP) as a `void*`.
 #define ALLOCTAP_THREAD_POINTER() __builtin_thread_pointer()
 
-/// Selects the initial-exec TLS model. The general model may call `__tls_get_addr`, which may call
-/// malloc.
+/// Selects the initial-exec TLS model. The general-dynamic model may call `__tls_get_addr`, which
+/// may call malloc.
 #define ALLOCTAP_INITIAL_EXEC __attribute__((tls_model("initial-exec")))
 
 /// Returns the return address of the current function.
@@ -93,8 +94,8 @@
     .place = ::alloctap::arch::this_place()                                 \
   }
 
-/// Rejects a policy whose declared feature `name` differs from the condition that follows, which is
-/// true if the policy has the member of that name.
+/// Rejects a policy whose declared feature `name` differs from the condition in the last argument.
+/// The condition must be true if the policy has the member `name`, and false otherwise.
 #define ALLOCTAP_CHECK_FEATURE(policy, features, name, ...)            \
   static_assert((features).name == (__VA_ARGS__),                      \
                 policy ": the feature " #name " and the member " #name \

@@ -5,7 +5,7 @@
 
 namespace alloctap {
 
-/// Stops recording in its destructor. Move-only; may outlive main. Made by `Tracker::start`.
+/// The result of `Tracker::start`; its destructor stops recording. Move-only; may outlive main.
 class [[nodiscard]] Session {
  public:
   explicit Session(void (*stop)() noexcept) noexcept : stop_(stop) {}
@@ -19,8 +19,8 @@ class [[nodiscard]] Session {
   }
   ~Session() { end(); }
 
-  /// Stops recording now; if called by a dump's output, when the dump has ended. Later calls do
-  /// nothing.
+  /// Stops recording. If a dump's output calls this, recording stops when the dump has ended. Later
+  /// calls do nothing.
   void end() noexcept {
     if (auto* stop = std::exchange(stop_, nullptr); stop != nullptr) stop();
   }

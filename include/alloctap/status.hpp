@@ -80,8 +80,8 @@ class MessagePart {
 };
 
 /// Success, or an error code with a message that states what failed, on which object, why, and the
-/// remedy. Each copy has its own message, allocated by malloc; if out of memory, only the code is
-/// kept. Errors must not be constructed inside malloc; success may.
+/// remedy. Each copy has its own message, allocated by malloc; if out of memory, the message is
+/// empty. An error must not be constructed inside malloc; a success may.
 class [[nodiscard]] Status {
  public:
   /// Makes a success.
@@ -199,7 +199,8 @@ class [[nodiscard]] Status {
   std::size_t size_ = 0;
 };
 
-/// Prints the error of a result that was used without checking `ok`, to standard error, and aborts.
+/// Called if the value of an erroneous result is used. Prints the error to standard error, and
+/// aborts.
 [[noreturn]] void die_of_unlooked_error(const Status& status) noexcept;
 
 /// A `T`, or the status of the failure.
@@ -267,7 +268,7 @@ class [[nodiscard]] Result {
     if (ok()) value_.~T();
   }
 
-  /// Never moved from, because it determines whether `value_` is alive.
+  /// Copied but never moved from: a moved-from status is a success, as if `value_` were alive.
   Status status_;
   union {
     T value_;

@@ -30,7 +30,7 @@ struct DefaultConfig;
 template <class Config>
 struct CheckedConfig;
 
-/// Always true. Checks `Config` if it is complete, which requires implement.hpp.
+/// Always true. If `Config` is complete, checks it at compile time; this requires implement.hpp.
 template <class Config>
 inline constexpr bool kCheckedIfComplete = true;
 template <class Config>
@@ -39,10 +39,10 @@ inline constexpr bool kCheckedIfComplete<Config> = CheckedConfig<Config>::ok;
 
 /// Records the allocations of the program while a `Session` lives, and writes reports of them.
 ///
-/// All functions are static, because hooks belong to the process. A program has the tables of a
-/// tracker only if it uses the type, and only those of the policies in `Config`. All functions are
-/// thread-safe and control plane: never call them inside a hook. Their own allocations are not
-/// recorded.
+/// All functions are static, because hooks belong to the process. A program contains a tracker's
+/// tables only if it uses the tracker, and only the tables of the policies in `Config`. All
+/// functions are thread-safe and control plane: never call them inside a hook. Their own
+/// allocations are not recorded.
 ///
 /// Only the file that includes implement.hpp needs a complete `Config` (config.hpp). Other files
 /// need only `struct GameConfig; using Tracker = alloctap::Tracker<GameConfig>;`. If they call
@@ -54,7 +54,7 @@ class Tracker {
 
  public:
   using ConfigType = Config;
-  /// Export the static functions of the policies if `Config` is complete.
+  /// Give access to the static functions of two policies, if `Config` is complete.
   struct Hook : Config::Hook {};
   struct Tags : Config::Tags {};
 
@@ -66,13 +66,13 @@ class Tracker {
   [[nodiscard]] static bool running() noexcept;
 
   /// Returns a consistent snapshot, in which each event is recorded fully or not at all. Also works
-  /// after the session, because blocks and totals are kept.
+  /// after the session, because the tracker retains blocks and totals.
   [[nodiscard]] static Result<Snapshot> snapshot(SnapshotOptions options = {});
 
   /// Returns the memory that `work()` leaves allocated: the difference of snapshots after and
-  /// before `work()`. Includes other threads, which run meanwhile. `work` should begin and end
-  /// while the program is idle, such as before loading and after unloading a level.
-  /// `sort_by_growth` then sorts the stacks that grew. Passes exceptions of `work` on.
+  /// before `work()`. Includes memory of other threads, which run meanwhile. `work` should begin
+  /// and end while the program is idle, such as before loading and after unloading a level. Pass
+  /// the result to `sort_by_growth` to sort its stacks. Passes exceptions of `work` on.
   template <class Work, class Diff = SnapshotDiff>
   [[nodiscard]] static Result<Diff> growth_over(Work&& work) {
     auto call = [&work] { std::forward<Work>(work)(); };
@@ -83,20 +83,22 @@ class Tracker {
   [[nodiscard]] static Result<ModuleTable> modules();
 
   /// Returns the live blocks of `snapshot` that `suppressions` does not match. If the snapshot has
-  /// a leak scan, returns only unreachable blocks. Those are leaks if the program has freed all it
-  /// intends to. `snapshot` must be this tracker's and must outlive the result.
+  /// a leak scan, returns only unreachable blocks. Without a scan, the blocks are leaks only if the
+  /// program has already freed all that it will free. `snapshot` must be this tracker's and must
+  /// outlive the result.
   [[nodiscard]] static Result<Leaks> leaks(const Snapshot& snapshot,
                                            const Suppressions& suppressions);
 
-  /// Takes a snapshot and returns its leaks. `Reachability::kScan` reports only live blocks that
-  /// the program cannot reach: it forks with all threads stopped, and scans the child while the
-  /// program runs. On systems without fork, threads stay stopped during the scan. Allocating
-  /// threads also block while any snapshot is copied.
+  /// Takes a snapshot and returns its leaks. With `Reachability::kScan`, leaks are only the blocks
+  /// that the program cannot reach. For that, forks with all threads stopped, and scans the child
+  /// while the program runs. On systems without fork, threads stay stopped during the scan.
+  /// With or without a scan, allocating threads block while the snapshot is copied.
   [[nodiscard]] static Result<FoundLeaks> leaks(Reachability reachability,
                                                 const Suppressions& suppressions);
   [[nodiscard]] static Result<FoundLeaks> leaks(Reachability reachability);
 
-  /// Sorts the faults of `snapshot`, one of this tracker, into suppressed and reported ones.
+  /// Sorts the faults of `snapshot`, which must be this tracker's, into suppressed and reported
+  /// ones.
   [[nodiscard]] static Result<SortedMisuses> misuses(const Snapshot& snapshot,
                                                      const Suppressions& suppressions);
 
@@ -108,13 +110,14 @@ class Tracker {
   template <class Policy>
   static Status dump(const Policy& policy, OutputRef output);
 
-  /// Writes a report of `snapshot`, one of this tracker. Use it for several formats of one moment.
+  /// Writes a report of `snapshot`, which must be this tracker's. Use this overload to write one
+  /// state in several formats.
   template <class Policy>
   static Status dump(const Snapshot& snapshot, const Policy& policy, OutputRef output);
 
   /// Suspends recording and counting of allocations until `resume`. Frees of recorded blocks are
   /// still processed, so all blocks reported as live are live. A reallocation of a recorded block
-  /// ends its record. Blocks allocated during a pause stay unknown, and their frees have no effect.
+  /// counts as its free. Blocks allocated during a pause stay unknown; their frees have no effect.
   /// Mappings are still recorded, because an incomplete map of the address space would be wrong.
   /// After the first pause, reports omit the number of frees of unknown blocks and state the number
   /// of pauses.
@@ -124,14 +127,14 @@ class Tracker {
   /// addition; takes no lock.
   static void pause() noexcept;
 
-  /// Ends one pause; does nothing if not paused.
+  /// Undoes one call of `pause`; does nothing if recording is not paused.
   static void resume() noexcept;
 
   [[nodiscard]] static bool paused() noexcept;
 
-  /// Adds a named time marker, such as "level 2 loaded". Copies the name, cut to
-  /// `MarkerRing::kLongestName`. The last `MarkerRing::kCapacity` markers are kept. Takes a lock
-  /// that is held briefly. Does nothing without a session.
+  /// Adds a named time marker, such as "level 2 loaded". Copies the first
+  /// `MarkerRing::kLongestName` bytes of the name. Snapshots have the last `MarkerRing::kCapacity`
+  /// markers. Takes a lock briefly. Does nothing without a session.
   static void mark(std::string_view name) noexcept;
 
   /// Returns the approximate number of live bytes: concurrent events may be missing. Reads one
@@ -145,11 +148,11 @@ class Tracker {
   static bool verify_all()
     requires(Config::Checks::kChecks);
 
-  /// Adds the current live bytes to the timeline of snapshots, which keeps about a thousand points,
-  /// denser for recent times. Call it once per frame or from a timer. Does not stop other threads,
-  /// so an event in progress may be counted in only some numbers of the point. Exception: with a
-  /// queue that delivers events late, stops other threads for microseconds. Does nothing without a
-  /// session, or while another thread starts, stops or dumps.
+  /// Adds a point with the current live bytes to the timeline in snapshots. The timeline has about
+  /// a thousand points, denser for recent times. Call this once per frame or from a timer. Stops
+  /// other threads, for microseconds, only if the queue delivers events late. Otherwise an event in
+  /// progress may be counted in only some numbers of the point. Does nothing without a session, or
+  /// while another thread starts or stops a session or dumps.
   static void add_timeline_point() noexcept;
 
   /// Sets the number of captured frames for future events, limited by `Config::limits`.

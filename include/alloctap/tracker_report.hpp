@@ -137,7 +137,8 @@ class TrackerReport {
             .blind_spots = active_capabilities<typename Config::Hook>().blind_spots};
   }
 
-  /// Returns the name of the stack policy; if it offers a choice, that of the selected one.
+  /// Returns the name of the stack policy. If that policy selects another one, returns the name of
+  /// the selected policy.
   static std::string_view stack_name() noexcept {
     if constexpr (features_of<StackFeatures, typename Config::Stack>().selected) {
       return Config::Stack::selected();

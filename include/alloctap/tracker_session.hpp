@@ -25,9 +25,9 @@
 
 namespace alloctap {
 
-/// Forwards the marks and pauses of annotate.h to the trackers that have a session, by a lock-free
-/// list of those that ever had one. Constant-initialized, never destroyed; thread-safe. Control
-/// plane.
+/// Forwards the marks and pauses of annotate.h to the trackers that have a session. Has a lock-free
+/// list of all trackers that ever had a session. Constant-initialized, never destroyed;
+/// thread-safe. Control plane.
 class SessionAnnotations {
  public:
   /// The functions of one tracker, which do nothing without a session. Never destroyed.
@@ -153,8 +153,8 @@ class TrackerSession {
   }
 
  private:
-  /// A scope guard that runs an action unless `forget` was called. If a start ends by
-  /// std::bad_alloc, the guard uninstalls what was installed.
+  /// A scope guard that runs an action unless `forget` was called. Undoes steps of a start that
+  /// fails or ends by std::bad_alloc.
   class ScopeExit {
    public:
     explicit ScopeExit(void (*action)() noexcept) noexcept : action_(action) {}

@@ -82,7 +82,8 @@ class TrackerSnapshot {
   }
 
  private:
-  /// Returns true if all blocks and mappings are known: recorded, or listed when the hook started.
+  /// Returns true if all blocks and mappings of the process are known. Blocks from before the
+  /// session count as known if the hook listed them when it started.
   static bool knows_all_blocks() noexcept {
     const HookCapabilities capabilities = active_capabilities<typename Config::Hook>();
     const bool since_first =

@@ -61,9 +61,9 @@ extern "C" ALLOCTAP_EXPORT inline constexpr alloctap_scope_functions alloctap_sc
 
 namespace alloctap {
 
-/// Offences (allocations and frees that violated no-allocation scopes), summed by scope and stack,
-/// in order of first occurrence; bounded. Thread-safe, fork-safe; control plane.
-/// Constant-initialized, never destroyed.
+/// A table of offences: allocations and frees that violated no-allocation scopes. Has a row for
+/// each pair of scope name and stack, at most `kMaxCount`, in order of first occurrence.
+/// Thread-safe, fork-safe; constant-initialized, never destroyed. Control plane.
 class ScopeOffences {
  public:
   static constexpr std::size_t kMaxCount = 2048;
@@ -78,10 +78,10 @@ class ScopeOffences {
   /// Copies all offences to `list`. Returns false if out of memory.
   [[nodiscard]] bool copy_to(ArenaArray<OffenceSum>& list) const noexcept;
 
-  /// Copies all offences to a snapshot while the world is stopped. Returns false if out of memory.
+  /// Copies all offences to `snapshot`. Requires a stopped world. Returns false if out of memory.
   [[nodiscard]] bool add_to(Snapshot& snapshot) const noexcept;
 
-  /// Returns the number of offences dropped because the table was full.
+  /// Returns how often the table was too full to add a scope and stack.
   [[nodiscard]] std::uint64_t left_out() const noexcept;
 
   void clear() noexcept;
@@ -99,9 +99,9 @@ class ScopeOffences {
 
 inline constinit ScopeOffences scope_offences;
 
-/// Policy for the slot `Observers` of one tracker, alone or combined with others: adds each
-/// recorded event of a thread to the thread's open scopes, whichever code allocates. A reallocation
-/// counts as a free and an allocation. Runs inside malloc.
+/// An observer for one tracker, alone or combined with other observers. Counts each recorded event
+/// in the open scopes of its thread, whichever code allocates. A reallocation counts as a free and
+/// an allocation. Runs inside malloc.
 struct AllocationScopes {
   static constexpr ObserverFeatures features{
       .on_start = true, .on_stop = true, .add_to = true, .offer = true};
@@ -114,7 +114,8 @@ struct AllocationScopes {
   }
   static void offer(alloctap_slots& slots) noexcept { slots.scopes = &alloctap_scopes; }
 
-  /// Returns true while a tracker with this observer records; otherwise scopes count nothing.
+  /// Returns true while a tracker with this observer has a session. Without one, scopes count
+  /// nothing.
   [[nodiscard]] static bool watched() noexcept {
     return watchers_.load(std::memory_order_relaxed) > 0;
   }
@@ -182,8 +183,9 @@ static_assert(Observer<AllocationScopes>);
 /// the observers of a tracker that has a session. Scopes nest; the counts of an outer scope include
 /// those of inner scopes. Allocations by other threads on behalf of the scope are not counted.
 ///
-/// Scopes end in LIFO order, on the thread that began them. A scope that ends too early, or on
-/// another thread, stops counting. Costs a few stores. Control plane, not for observers.
+/// Scopes should end in LIFO order, on the thread that began them. A scope that ends before its
+/// inner scopes, or on another thread, just stops counting. Costs a few stores. Control plane, not
+/// for observers.
 class AllocationScope {
  public:
   AllocationScope() noexcept {
@@ -201,14 +203,15 @@ class AllocationScope {
   }
   [[nodiscard]] std::uint64_t allocations() const noexcept { return sums().allocations; }
 
-  /// Returns true if the scope counts: a tracker observes, there was memory for the scope, and
-  /// fewer than `ScopeStack::kMaxScopes` scopes enclose it.
+  /// Returns true if the scope counts events. This requires `AllocationScopes::watched`, memory for
+  /// the scope, and fewer than `ScopeStack::kMaxScopes` enclosing scopes.
   [[nodiscard]] bool counts() const noexcept {
     return place_.node != nullptr && AllocationScopes::watched();
   }
 
   /// Calls `visit(StackId, const AllocationSums&)` for each stack that has allocated in the scope.
-  /// Ids are of the observed tracker. Call it on the scope's thread. `visit` must not allocate.
+  /// Ids refer to the tracker with the observer. Call on the scope's thread; `visit` must not
+  /// allocate.
   template <class Visit>
   void for_each_stack(Visit&& visit) const {
     if (place_.node == nullptr) return;

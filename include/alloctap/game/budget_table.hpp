@@ -17,21 +17,22 @@
 
 namespace alloctap {
 
-/// Limits of a tag and its nested tags together. The first allocation exceeds a limit of 0.
+/// Limits for the sum over a tag and its nested tags. The first allocation exceeds a limit of 0.
 struct BudgetLimits {
   std::uint64_t held_bytes = kUnlimited;
   std::uint64_t allocations_per_frame = kUnlimited;
   std::uint64_t bytes_per_frame = kUnlimited;
-  /// Live bytes of the tag (see `by_tag`) when its first budget is set; later events change this
-  /// number. Leave it at 0 if the budget is set before the tag is used.
+  /// Initial value of the tag's live bytes (see `by_tag`), used only when its first budget is set.
+  /// Leave it at 0 if the budget is set before the tag is used.
   std::uint64_t held_already = 0;
 };
 
-/// The action if a limit is exceeded. Reports list each offence, with or without an action.
+/// The action when a limit is exceeded. Reports list offences with or without an action.
 struct BudgetAction {
-  /// Called inside malloc, on the allocating thread, after the block was recorded. May allocate,
-  /// unrecorded. Must not throw, call `frame_mark`, set a budget, enter a tag, or wait for a lock
-  /// whose holder allocates. nullptr: no action. `&abort_on_offence`: aborts.
+  /// Called inside malloc, on the allocating thread, after the block was recorded. nullptr means no
+  /// action; `&abort_on_offence` aborts. The function may allocate; its allocations are not
+  /// recorded. It must not throw, call `frame_mark`, set a budget, enter a tag, or wait for a lock
+  /// whose holder allocates.
   void (*on_offence)(const BudgetOffence& offence) noexcept = nullptr;
 };
 
@@ -88,7 +89,7 @@ class alignas(64) Budget {
  private:
   using Number = std::atomic<std::uint64_t>;
 
-  /// Clamps at 0: frees of blocks from before the budget can make the sum negative.
+  /// Clamps at 0, because frees of blocks allocated before the budget was set are subtracted, too.
   static std::uint64_t positive(std::uint64_t number) noexcept {
     return static_cast<std::int64_t>(number) < 0 ? 0 : number;
   }
@@ -97,7 +98,7 @@ class alignas(64) Budget {
     return used_[kind].fetch_add(more, std::memory_order_relaxed) + more;
   }
 
-  /// Clamps at 0, because the thread that ended the frame may have read a newer sum than `used`.
+  /// Clamps at 0: a thread that ended the frame meanwhile may have stored a sum newer than `used`.
   [[nodiscard]] std::uint64_t in_frame(std::size_t kind, std::uint64_t used) const noexcept {
     return positive(used - at_begin_[kind].load(std::memory_order_relaxed));
   }
@@ -170,7 +171,7 @@ class BudgetTable {
     }
   }
 
-  /// Ends a frame in all budgets. Called by the thread that calls `frame_mark`.
+  /// Ends a frame in all budgets. Only `frame_mark` calls this, one thread at a time.
   void end_frame(FrameNumber ended) noexcept {
     const std::size_t count = count_.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < count; ++i) budgets_[i].end_frame(ended);

@@ -16,15 +16,15 @@ namespace alloctap {
 ///                          {.on_offence = &log_offence});
 ///
 /// `path` is a tag as printed in reports (`tag_at_path`). An empty path or a default `Tag` means
-/// the whole program. A second call changes limits and action, and keeps the counts; empty limits
-/// disable the budget. Limits per frame apply after the first `frame_mark`. Live bytes offend when
-/// they rise above the limit, not while they stay above it. A limit offends at most once per frame.
-/// Reports list the last `BudgetTable::kKeptOffences` offences.
+/// the whole program. A second call changes limits and action but not the counts; `BudgetLimits{}`
+/// disables the budget. Limits per frame apply after the first `frame_mark`. Live bytes cause an
+/// offence when they rise above their limit, not while they stay above it. Each limit causes at
+/// most one offence per frame. Reports list the last `BudgetTable::kKeptOffences` offences.
 ///
 /// Fails if `path` is invalid, if `BudgetTable::kMaxCount` budgets exist, or inside a dump, hook or
-/// observer. Control plane; stops other threads for microseconds. All threads update the shared
-/// counters of a budget, so each block costs nanoseconds more, with contention even more. Without
-/// budgets the cost is one load.
+/// observer. Control plane; stops other threads for microseconds. All threads update the counters
+/// of a budget, so each event costs some nanoseconds, and more under contention. Without budgets
+/// the cost is one load.
 [[nodiscard]] inline Status set_budget(Tag tag, const BudgetLimits& limits,
                                        const BudgetAction& action = {}) {
   return Frames::set_budget(tag, limits, action);

@@ -33,21 +33,23 @@ namespace alloctap {
 ///     };
 ///     while (running) { update(); render(); alloctap::frame_mark(); }
 ///
-/// Events before the first mark belong to no frame: the program is loading. Snapshots contain the
-/// last `GameFrameLog::kLastFrames` frames, or fewer if `FrameRowRing::kCapacity` rows are full. A
-/// thread fills a row per frame, and another for each tag it used. Histograms cover all frames. The
-/// worst frames are stored with their stacks. Memory is bounded: 3 MB, and 24 KiB per thread.
+/// Events before the first mark belong to no frame, because the program is loading. Snapshots have
+/// the last `GameFrameLog::kLastFrames` frames, or fewer if their rows exceed
+/// `FrameRowRing::kCapacity`. In each frame, a thread needs a row, and another for each tag it
+/// used. Histograms cover all frames. The worst frames are stored with their stacks. Memory is
+/// bounded: 3 MB, and 24 KiB per thread.
 ///
-/// Each thread has its own counters, so calls write no shared cache line. An event concurrent with
-/// a mark counts in either frame. A free counts in the frame in which it occurs, for the tag in
-/// which the block was allocated.
+/// Each thread has its own counters, so events write no shared cache line. An event concurrent with
+/// a mark counts in the old or the new frame. A free counts in the frame in which it occurs, for
+/// the tag in which the block was allocated.
 ///
-/// Time in the allocator is measured if the hook wraps it (InterposeHook, PltHook, InlineHook,
-/// WindowsHeapHook, WindowsImportHook), except for blocks with `Checks` and for HeapDestroy.
+/// Time in the allocator is measured if the hook wraps the allocator (InterposeHook, PltHook,
+/// InlineHook, WindowsHeapHook, WindowsImportHook), except for blocks with `Checks` and
+/// HeapDestroy.
 ///
-/// Frames belong to the process: they survive the end of a session, and can be marked without one.
-/// Trackers whose observers have a different `Name` have separate frames. All static,
-/// constant-initialized, never destroyed; thread-safe; observer functions run inside malloc.
+/// Frames belong to the process: the counts outlive a session, and `mark` works without a session.
+/// Trackers whose observers have a different `Name` have separate frames. All data is static,
+/// constant-initialized and never destroyed. Thread-safe; observer functions run inside malloc.
 template <class Name = void>
 class GameFramesOf {
  public:
@@ -117,7 +119,7 @@ class GameFramesOf {
     return Status::resource_exhausted("at most ", BudgetTable::kMaxCount, " tags can have budgets");
   }
 
-  /// Publishes `alloctap_frame_mark` for the observer without a `Name`.
+  /// Sets the function table for game frames in `slots`, if `Name` is void.
   static void offer(alloctap_slots& slots) noexcept
     requires(std::is_void_v<Name>);
 
@@ -126,8 +128,8 @@ class GameFramesOf {
     return current_.load(std::memory_order_relaxed);
   }
 
-  /// Copies the frames into a snapshot while the world is stopped. `GameFrameRows` later computes
-  /// sums and tags from the copied rows. Returns false if out of memory.
+  /// Copies the frames to `snapshot`. Requires a stopped world. `GameFrameRows` later computes sums
+  /// and tags from the copied rows. Returns false if out of memory.
   [[nodiscard]] static bool add_to(Snapshot& snapshot) noexcept {
     FrameHistory& history = snapshot.frames;
     const FrameNumber present = current();
@@ -148,7 +150,8 @@ class GameFramesOf {
     return os::ThreadLocal<TimedCalls, GameFramesOf>::mine();
   }
 
-  /// Needs no recording scope, because it uses only data of the calling thread.
+  /// Begins timing a call; returns nullptr if the thread has no counters. Needs no recording scope,
+  /// because it accesses only data of the calling thread.
   ALLOCTAP_NOINLINE static const TimedCall* begin_timed(AllocatorCall call,
                                                         std::size_t bytes) noexcept {
     const os::ErrnoGuard preserve_error;
@@ -223,7 +226,7 @@ class GameFramesOf {
   }
 
   /// Adds to `stacks` the stacks of `frame` from all threads, and returns the frame's slowest call.
-  /// The frame must not have ended.
+  /// Must be called before the next frame begins.
   ALLOCTAP_NOINLINE static SlowCall describe(FrameNumber frame, FrameStackSums& stacks) noexcept {
     SlowCall slowest{};
     for_each_thread(frame, [&](const ThreadFrames& thread) {
@@ -235,7 +238,8 @@ class GameFramesOf {
     return slowest;
   }
 
-  /// Copies rows not in the ring yet. A thread pushes its rows at its first event in a later frame.
+  /// Copies the threads' rows that are not in the ring yet: a thread pushes its rows of a frame to
+  /// the ring only at its first event in a later frame.
   static bool copy_unwritten(FrameNumber first, FrameNumber present,
                              ArenaArray<FrameRow>& rows) noexcept {
     bool kept = true;
@@ -250,7 +254,7 @@ class GameFramesOf {
     return kept;
   }
 
-  /// Written once per frame and read by all threads, so on a separate cache line.
+  /// Has its own cache line, because it is written once per frame and read at every event.
   alignas(64) static inline constinit std::atomic<FrameNumber> current_{0};
   alignas(64) static inline constinit std::atomic<ThreadFrames*> first_{nullptr};
   static inline constinit std::atomic<bool> marking_{false};
@@ -258,7 +262,7 @@ class GameFramesOf {
   static inline constinit std::atomic<std::uint64_t> lost_{0};
   static inline constinit FrameRowRing rows_;
   static inline constinit BudgetTable budgets_;
-  // Accessed only by the marking thread.
+  // Accessed only by the thread that executes `mark`, and by snapshots in a stopped world.
   static inline constinit GameFrameLog log_;
   static inline constinit std::int64_t begin_ns_ = 0;
   static inline constinit const ThreadState* marker_ = nullptr;

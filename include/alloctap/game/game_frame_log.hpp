@@ -14,8 +14,8 @@
 
 namespace alloctap {
 
-/// Per-stack sums of one frame over all threads, in a bounded table; stacks that do not fit are
-/// dropped. Zero-initialized; accessed by one thread at a time.
+/// A table with the sums of one frame for each stack, over all threads. Drops stacks beyond
+/// `kMaxStacks`. Zero-initialized; accessed by one thread at a time.
 class FrameStackSums {
  public:
   void add(const StackOfFrame& stack) noexcept;
@@ -43,22 +43,24 @@ class FrameStackSums {
   std::size_t used_count_ = 0;
 };
 
-/// The `kMaxCount` frames with the highest values of one measure. If values are equal, the earlier
-/// frame stays. Omits frames with a value of 0. Zero-initialized; accessed by one thread at a time.
+/// The `kMaxCount` frames with the highest values of one measure. Prefers the earlier of frames
+/// with equal values. Omits frames with the value 0. Zero-initialized; accessed by one thread at a
+/// time.
 class WorstFrames {
  public:
   static constexpr std::size_t kMaxCount = 16;
 
   [[nodiscard]] bool admits(std::uint64_t measure) const noexcept { return measure > least_; }
 
-  /// Adds a frame for whose value `admits` returned true; the caller fills in the entry.
+  /// Adds a frame with the value `measure`, for which `admits` must be true. If the list is full,
+  /// replaces the frame with the lowest value. The caller fills in the returned entry.
   [[nodiscard]] WorstFrame& add(std::uint64_t measure) noexcept;
 
   /// Appends the frames to `list`, worst first. Returns false if out of memory.
   [[nodiscard]] bool copy(ArenaArray<WorstFrame>& list) const noexcept;
 
  private:
-  /// Returns the index of the frame with the lowest value; the latest of them if several are equal.
+  /// Returns the index of the frame with the lowest value; among equal values, of the latest frame.
   [[nodiscard]] std::size_t place_of_least() const noexcept;
 
   std::array<WorstFrame, kMaxCount> frames_{};
@@ -68,26 +70,26 @@ class WorstFrames {
   std::uint64_t least_ = 0;
 };
 
-/// A lock-free ring buffer of the latest rows. A thread pushes its rows of a frame at its first
-/// event in a later frame. Threads may push concurrently. Constant-initialized.
+/// A lock-free ring buffer of `FrameRow`s. A thread pushes its rows of a frame at its first event
+/// in a later frame. Threads may push concurrently. Constant-initialized.
 class FrameRowRing {
  public:
   static constexpr std::size_t kCapacity = 32'768;
 
-  /// Pushes the rows of the thread's last frame; `present` is the current frame. Runs inside
-  /// malloc. If the thread is suspended here while other threads fill the whole ring, it can
-  /// overwrite one of their rows. No other data is affected.
+  /// Pushes the rows of `thread` for the frame of its last event; `present` is the current frame.
+  /// Runs inside malloc. If the thread is suspended here while other threads fill the whole ring,
+  /// the thread may overwrite some of their rows. No other data is affected.
   void push(const ThreadFrames& thread, FrameNumber present) noexcept;
 
   [[nodiscard]] static FrameRow row_of(TagId tag, const FramePart& part, FrameNumber frame,
                                        FrameNumber present) noexcept;
 
-  /// Returns the first frame from which on the ring still has the rows of every frame. Requires a
-  /// stopped world.
+  /// Returns the first frame such that no row of that frame or a later one was overwritten.
+  /// Requires a stopped world.
   [[nodiscard]] FrameNumber first_complete() const noexcept;
 
-  /// Appends the rows from frame `first` on. Requires a stopped world. Returns false if out of
-  /// memory.
+  /// Appends the rows of frame `first` and later frames to `rows`. Requires a stopped world.
+  /// Returns false if out of memory.
   [[nodiscard]] bool copy(FrameNumber first, ArenaArray<FrameRow>& rows) const noexcept;
 
  private:
@@ -109,8 +111,8 @@ class GameFrameLog {
     FrameCounts counts{};
   };
 
-  /// Adds a frame. If it is among the worst, calls `describe(FrameStackSums&)`, which adds the
-  /// stacks of the frame and returns its slowest call.
+  /// Adds a frame. If the frame is among the worst by any measure, calls
+  /// `describe(FrameStackSums&)`, which must add the frame's stacks and return its slowest call.
   template <class Describe>
   void add(const Ended& frame, Describe&& describe) noexcept {
     const std::int64_t duration = frame.end_ns - frame.begin_ns;
@@ -129,8 +131,8 @@ class GameFrameLog {
     if (is_described) stacks_.clear();
   }
 
-  /// Copies the frames `[first, end)`. Converts their times to the Unix epoch by adding
-  /// `to_wall_ns`. Returns false if out of memory.
+  /// Copies the times of frames `[first, end)`, all histograms and the worst frames to `history`.
+  /// Adds `to_wall_ns` to times, to get Unix time. Returns false if out of memory.
   [[nodiscard]] bool copy(FrameNumber first, FrameNumber end, std::int64_t to_wall_ns,
                           FrameHistory& history) const noexcept;
 

@@ -26,7 +26,8 @@ struct GrowthSums {
   /// Number of blocks that grew at least twice.
   std::uint64_t chains = 0;
   std::uint64_t steps = 0;
-  /// Upper bound of bytes copied: sizes of all replaced blocks, except if extended in place.
+  /// Sum of the sizes of all replaced blocks, except those extended in place. This is an upper
+  /// bound of the bytes copied.
   std::uint64_t bytes_copied = 0;
   std::uint64_t largest_bytes = 0;
 
@@ -47,25 +48,25 @@ struct GrowthChain {
   std::uint64_t bytes_copied = 0;
   std::uint64_t bytes = 0;
 
-  /// Returns true from the second step on. A single reallocation is no pattern.
+  /// Returns true if the block has grown at least twice; a single reallocation is no pattern.
   [[nodiscard]] constexpr bool counts() const noexcept { return steps >= 2; }
   [[nodiscard]] constexpr GrowthSums sums() const noexcept {
     return {.chains = 1, .steps = steps, .bytes_copied = bytes_copied, .largest_bytes = bytes};
   }
 };
 
-/// Detects step-by-step growth of one thread's blocks, in 60 KiB of tables. A realloc to a larger
-/// size is a step. The pattern of std::vector is a step, too: a stack allocates a block, then the
-/// thread frees the smaller block that the stack had allocated before. The free must precede the
-/// stack's next allocation, and follow within `kSoonCalls` calls of the thread. The limit grows by
-/// one call per `kBytesOfElement` of the smaller block, because moving an element may allocate.
-/// Freeing the smaller block before the allocation is not growth. A queue does not match the
-/// pattern: it frees its oldest block.
+/// Detects blocks of one thread that grow repeatedly, in 60 KiB of tables. The steps of a block's
+/// growth are its chain. A realloc to a larger size is a step. The pattern of std::vector is a
+/// step, too: a stack allocates a block, then the thread frees the smaller block that the same
+/// stack had allocated before. The free must precede the stack's next allocation, and must be among
+/// the thread's next `kSoonCalls` calls. This limit grows by one call per `kBytesOfElement` of the
+/// smaller block, because moving an element may allocate. Freeing the smaller block before the
+/// allocation is not growth. A queue does not match the pattern: it frees its oldest block.
 ///
 /// Misses vectors that grow alternately at one stack, or on several threads. Falsely counts blocks
-/// replaced by larger ones without copying, because allocator calls do not show copies. If another
-/// chain takes the slot of a chain in a full table, the old chain's counts restart at zero. `lost`
-/// counts dropped chains.
+/// replaced by larger ones without copying, because allocator calls do not show copies. A hash
+/// collision of two blocks ends the older chain; further growth of its block begins a new chain.
+/// `lost` counts dropped chains.
 ///
 /// Accessed only by its thread, inside malloc. An event costs one or two accesses to a table.
 class GrowthChains {
@@ -103,7 +104,7 @@ class GrowthChains {
     moving_ = take(block.pointer);
   }
 
-  /// Handles a realloc, after `go(before)` and `come(after)` were called for it.
+  /// Handles a realloc, after `go(before)` and `come(after)` were called for the same realloc.
   void move(const ObservedBlock& before, const ObservedBlock& after) noexcept {
     take_back_copy(before);
     GrowthChain chain;
@@ -127,7 +128,7 @@ class GrowthChains {
     if (moving_.counts()) visit(moving_.stack, moving_.sums());
   }
 
-  /// Returns the number of chains dropped because the table was full.
+  /// Returns the number of chains dropped because the table of ended chains was full.
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
 
  private:
@@ -139,10 +140,11 @@ class GrowthChains {
     std::size_t size = 0;
   };
 
-  /// The stack's last two allocated blocks, unless freed or already counted in a growth step.
+  /// The last two blocks that a stack allocated. A block is removed when it is freed or
+  /// reallocated.
   struct Recent {
     StackId stack = kNoStackId;
-    /// Number of the thread's call that allocated `last`.
+    /// Value of `calls_` at the allocation of `last`.
     std::uint64_t call = 0;
     Block before = {};
     Block last = {};
@@ -172,7 +174,7 @@ class GrowthChains {
          gone.size);
   }
 
-  /// Undoes `grow_by_copy` if the free turns out to be part of a realloc that moved the block.
+  /// Undoes `grow_by_copy` if the free of `before` was part of a realloc.
   void take_back_copy(const ObservedBlock& before) noexcept {
     if (copy_.from != before.pointer || copy_.call + 1 != calls_) return;
     moving_ = take(copy_.to);
@@ -243,8 +245,8 @@ class GrowthChains {
   std::array<Ended, kPlaces> ended_{};
 };
 
-/// One suggestion: at `stack`, `reserve(sums.largest_bytes)` would have saved `sums.steps`
-/// reallocations, and copying up to `sums.bytes_copied` bytes.
+/// A suggestion to reserve memory: at `stack`, `reserve(sums.largest_bytes)` would have saved
+/// `sums.steps` reallocations, which copied up to `sums.bytes_copied` bytes.
 struct GrowthAdvice {
   StackId stack = kNoStackId;
   GrowthSums sums = {};
@@ -256,9 +258,9 @@ struct GrowthAdvice {
 ///     ...
 ///     const auto advice = alloctap::GrowthAdvisor<>::advice();
 ///
-/// `GrowthChains` documents what is detected and missed. If several trackers use this observer,
-/// give each a different `Name`, any type. Costs about ten nanoseconds per event and 60 KiB per
-/// thread. Takes no lock inside malloc.
+/// `GrowthChains` documents what is detected and what is missed. If several trackers use this
+/// observer, each needs a `Name` of its own; any type will do. Costs about ten nanoseconds per
+/// event and 60 KiB per thread. Takes no lock inside malloc.
 template <class Name = void>
 class GrowthAdvisor {
  public:
@@ -298,7 +300,8 @@ class GrowthAdvisor {
     return list;
   }
 
-  /// Returns the number of chains that `advice` omits, because tables were full. Control plane.
+  /// Returns the number of chains that `advice` omits because tables were full. Stops the other
+  /// threads meanwhile. Control plane.
   [[nodiscard]] static std::uint64_t lost() noexcept {
     std::uint64_t lost = 0;
     const ControlScope hold;

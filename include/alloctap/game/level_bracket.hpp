@@ -37,9 +37,9 @@ struct LeakedTag {
   TagId tag = kNoTag;
   /// True for the level's tag and for tags nested in the level's.
   bool in_level = false;
-  /// Full path, "Game/level 2/Loading/textures/hero.png"; empty for untagged memory.
+  /// Full path, such as "Game/level 2/Loading/textures/hero.png"; empty for untagged memory.
   std::string_view path;
-  /// Name of the innermost tag, "textures/hero.png". Empty for the level's own tag and for tags
+  /// Last name of the path, such as "textures/hero.png". Empty for the level's own tag and for tags
   /// outside of the level.
   std::string_view asset;
   LeftMemory left;
@@ -53,26 +53,27 @@ struct LeakedAsset {
   LeftMemory left;
 };
 
-/// Stacks that hold more memory after a level than before, and their sums. Omits stacks that hold
-/// less. Strings and lists are in the arena and stay valid if the object is moved. Move-only.
+/// Stacks with more live memory after a level than before, and their sums. Omits all other stacks.
+/// Strings and lists are in the arena and stay valid if the object is moved. Move-only.
 class LevelLeftovers {
  public:
-  /// Extracts the growth from `changes`. If `tags` is nullptr, all growth is in one row. Control
-  /// plane; fails if out of memory.
+  /// Finds the stacks that grew in `changes`. `level` is the level's tag. If `tags` is nullptr, all
+  /// growth counts as outside of the level. Control plane; fails if out of memory.
   [[nodiscard]] static Result<LevelLeftovers> find(TagId level, const TagTable* tags,
                                                    const SnapshotDiff& changes);
 
-  /// Returns rows of the level's tags, then of all other tags; both groups sorted, largest first.
+  /// Returns the tags in the level, largest first, then all other tags, largest first.
   [[nodiscard]] std::span<const LeakedTag> tags() const noexcept {
     return {rows_.data(), rows_.size()};
   }
 
-  /// Returns the assets, largest first. Memory of the level outside of assets has an empty name.
+  /// Returns the assets in the level, largest first. The asset with an empty name is memory of the
+  /// level's own tag.
   [[nodiscard]] std::span<const LeakedAsset> assets() const noexcept {
     return {assets_.data(), assets_.size()};
   }
 
-  /// Return the sum of leaks inside the level, and of all other growth since its beginning.
+  /// `level` returns the sum over tags in the level, `elsewhere` the sum over all other tags.
   [[nodiscard]] const LeftMemory& level() const noexcept { return level_; }
   [[nodiscard]] const LeftMemory& elsewhere() const noexcept { return elsewhere_; }
 
@@ -115,10 +116,11 @@ class LevelLeftovers {
 ///     unload();
 ///     const auto left = level.finish();    // Result<LevelLeftovers>
 ///
-/// Until `finish`, the thread's tag is `name`, so its allocations are attributed to the level if
-/// the tracker's `Tags` support tags. Jobs on other threads must enter the tag (`tag_scope`).
-/// Growth outside of the level's tag is reported separately. Construct and finish it on one thread;
-/// objects nest like scopes. The constructor and `finish` take a snapshot each. Control plane.
+/// Until `finish`, the thread's current tag is `name`. Its allocations are attributed to the level
+/// if the tracker's `Tags` support tags. Jobs on other threads must enter that tag (`tag_scope`).
+/// Growth outside of the level's tag is reported separately. Construct and finish the object on one
+/// thread; objects nest like scopes. The constructor and `finish` each take a snapshot. Control
+/// plane.
 template <class Tracker>
 class LevelBracket {
  public:
@@ -136,9 +138,10 @@ class LevelBracket {
   LevelBracket& operator=(const LevelBracket&) = delete;
   ~LevelBracket() = default;
 
-  /// Returns the growth of live memory since construction; call it after unloading. Ends the
-  /// level's tag. Fails without a session, on a second call, on another thread, or if a tag scope
-  /// that began in the level is still open. After the last two errors it may be called again.
+  /// Returns the growth of live memory since construction, and ends the level's tag. Call it after
+  /// unloading. Fails without a session and on a second call. Also fails on another thread, or if a
+  /// tag scope that began in the level is still open; after these two errors it may be called
+  /// again.
   [[nodiscard]] Result<LevelLeftovers> finish() {
     if (Status status = check_place(); !status.ok()) return status;
     scope_.reset();

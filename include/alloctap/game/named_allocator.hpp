@@ -12,21 +12,21 @@
 
 namespace alloctap {
 
-/// Wraps `Hook`, a `ManualHook`, for one custom allocator. Attributes its blocks to a tag with the
-/// allocator's name. Reports show its overhead (headers, and free memory it holds) beside that tag:
+/// Wraps `Hook`, a `ManualHook`, for one custom allocator. Attributes the allocator's blocks to a
+/// tag of the same name. Reports show its overhead (headers and free memory) beside that tag:
 ///
 ///     alloctap::NamedAllocator<Tracker::Hook> arena{"FrameArena"};
 ///     ...  arena.on_allocate(block, bytes);  ...  arena.on_free(block);
 ///     ...  arena.set_overhead(pages_held - bytes_in_use);
 ///
-/// The tag is top-level, whichever tag the thread has entered: the block's stack already shows the
-/// caller. Pass `parent` to nest the tag in another tag. Allocators with equal names share a tag,
-/// and their overheads add up. Without a name, or if the tag table is full, the parent's tag is
-/// used. Overhead without a tag is dropped. If the tracker's `Tags` do not support tags, only
-/// blocks are recorded. No other total includes overhead, because it was not allocated.
+/// The tag is not nested in the thread's current tag, because the block's stack already shows the
+/// caller. Pass `parent` to nest the tag in another tag. Allocators with equal names and parents
+/// share a tag, and their overheads add up. With an empty name, or if the tag table is full, the
+/// parent's tag is used. Overhead without a tag is dropped. If the tracker's `Tags` do not support
+/// tags, only blocks are recorded. No other total includes overhead, because it was not allocated.
 ///
-/// Thread-safe. Block functions may be called wherever those of `Hook` may, including inside
-/// malloc. All other functions are control plane. The destructor removes the overhead.
+/// Thread-safe. The functions for blocks may be called wherever those of `Hook` may, including
+/// inside malloc. All other functions are control plane. The destructor sets the overhead to 0.
 template <class Hook>
 class NamedAllocator {
  public:
@@ -38,7 +38,8 @@ class NamedAllocator {
 
   // All functions are inlined, so that captured stacks begin in the program.
 
-  /// Call the `ManualHook` function with the allocator's tag entered. Values are in bytes.
+  /// The functions for blocks call those of `Hook`, with the allocator's tag as current tag. Sizes
+  /// and alignments are in bytes.
   ALLOCTAP_ALWAYS_INLINE void on_allocate(void* block, std::size_t size,
                                           std::size_t alignment = 0) const noexcept {
     const EnteredTag scope{tag_.id};
@@ -63,7 +64,7 @@ class NamedAllocator {
     process_tags.add_overhead(tag_.id, now - before);
   }
 
-  /// Adds to the overhead. A negative sum is reported as 0.
+  /// Adds `bytes`, which may be negative, to the overhead. Reports show a negative sum as 0.
   void add_overhead(std::int64_t bytes) noexcept {
     overhead_.fetch_add(bytes, std::memory_order_relaxed);
     process_tags.add_overhead(tag_.id, bytes);

@@ -19,8 +19,9 @@
 
 namespace alloctap {
 
-/// An open-addressing hash table, in the arena, of the allocation sums of at most `kMaxStacks`
-/// stacks. Sums of further stacks go to `kNoStackId`. Not thread-safe; may run inside malloc.
+/// A hash table from stacks to allocation sums, with open addressing, in the arena. Has at most
+/// `kMaxStacks` stacks; further stacks count as `kNoStackId`. Not thread-safe; may run inside
+/// malloc.
 class StackCounts {
  public:
   static constexpr std::size_t kMaxStacks = 16'384;
@@ -109,11 +110,11 @@ struct AllocationLimit {
   void (*on_offence)(const alloctap_offence* offence) = nullptr;
 };
 
-/// The counters of one scope, accessed only by its thread. The memory is never freed, so ending a
-/// scope on the wrong thread corrupts nothing. The counters are atomic, because GCC assumes that
-/// malloc does not modify the program's variables.
+/// The counters of one scope, which only the scope's thread updates. The memory is never freed, so
+/// ending a scope on the wrong thread corrupts nothing. The counters are atomic, because GCC
+/// assumes that malloc does not modify the program's variables.
 struct ScopeNode {
-  /// `kBarrier`: the enclosing scopes do not count events inside this scope.
+  /// `kBarrier` is an open scope that counts nothing and hides its events from enclosing scopes.
   enum class State : std::uint8_t { kEnded, kOpen, kBarrier };
 
   std::string_view name;
@@ -143,7 +144,7 @@ struct ScopeNode {
     stacks.clear();
   }
 
-  /// Copies `copied` to `own_limit` and makes that the scope's limit.
+  /// Copies `copied` to `own_limit`, which becomes the scope's limit.
   void set_limit(const AllocationLimit& copied) noexcept {
     own_limit = copied;
     limit = &own_limit;
@@ -171,27 +172,28 @@ struct ScopePlace {
   std::uint32_t depth = 0;
 };
 
-/// The open scopes of one thread, innermost last. In the arena; a later thread reuses the object.
+/// The open scopes of one thread, innermost last. The object is in the arena; after its thread has
+/// ended, another thread reuses it.
 class ScopeStack {
  public:
-  /// Maximum nesting; deeper scopes count nothing.
+  /// Maximum number of open scopes; more deeply nested scopes count nothing.
   static constexpr std::uint32_t kMaxScopes = 64;
 
-  /// Returns the calling thread's stack; creates it on first use. Returns nullptr if out of memory.
-  /// Control plane.
+  /// Returns the calling thread's object; creates it on first use. Returns nullptr if out of
+  /// memory. Control plane.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static ScopeStack* mine() noexcept {
     ScopeStack* stack = slot().load(std::memory_order_relaxed);
     return stack != nullptr ? stack : make();
   }
 
-  /// Returns the calling thread's stack; nullptr if the thread never had a scope.
+  /// Returns the calling thread's object; nullptr if the thread never had a scope.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE static ScopeStack* get_if_exists() noexcept {
     return slot().load(std::memory_order_relaxed);
   }
 
-  /// Begins a scope. `limit` must be static, or the caller must replace it by the node's own limit
-  /// before anything allocates. `name` must outlive the scope. Returns an empty handle if
-  /// `kMaxScopes` scopes are open.
+  /// Begins a scope. `limit` and `name` must outlive the scope; to copy a limit instead, call
+  /// `set_limit` before the thread allocates. Returns an empty handle if `kMaxScopes` scopes are
+  /// open.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE ScopePlace push(std::string_view name,
                                                        const AllocationLimit* limit,
                                                        ScopeNode::State state) noexcept {
@@ -207,8 +209,8 @@ class ScopeStack {
     return {.node = &node, .depth = depth};
   }
 
-  /// Ends the scope `place`. May be called on any thread. The scope's slot can be reused once its
-  /// inner scopes have ended and the thread that began the scope ends a scope.
+  /// Ends the scope `place`. May be called on any thread. If the scope has open inner scopes or is
+  /// another thread's, its node is reused only after a later `end` on its own thread.
   ALLOCTAP_ALWAYS_INLINE static void end(const ScopePlace& place) noexcept {
     ScopeNode& node = *place.node;
     ScopeStack* const stack = get_if_exists();
@@ -218,12 +220,12 @@ class ScopeStack {
       if (stack != nullptr) stack->drop_ended();
       return;
     }
-    // Uses `place.depth`, not `depth_`: avoids a dependency on a recent store.
+    // Uses `place.depth` to avoid a dependency on the recent store to `depth_`.
     stack->depth_.store(place.depth, std::memory_order_relaxed);
   }
 
-  /// Calls `visit(ScopeNode&)` for each open scope, innermost first, and stops at a barrier. Runs
-  /// inside malloc, on the owning thread.
+  /// Calls `visit(ScopeNode&)` for each open scope inside the innermost barrier, innermost first.
+  /// Runs inside malloc, on the owning thread.
   template <class Visit>
   void for_each_open(Visit&& visit) noexcept {
     for (std::uint32_t i = depth_.load(std::memory_order_relaxed); i > 0; --i) {
@@ -245,13 +247,14 @@ class ScopeStack {
     ThreadState* thread = ThreadStates::mine();
     ScopeStack* stack = thread == nullptr ? nullptr : PerThread<ScopeStack>::of(*thread);
     if (stack == nullptr) return nullptr;
-    // The previous thread may have ended with open scopes.
+    // The thread that used this object before may have ended with open scopes.
     while (stack->depth_.load(std::memory_order_relaxed) > 0) stack->drop_innermost();
     slot().store(stack, std::memory_order_relaxed);
     return stack;
   }
 
-  /// Returns true if `node` is the thread's innermost scope and the enclosing one is still open.
+  /// Returns true if `node` is this thread's innermost scope and the enclosing scope, if any, is
+  /// still open.
   [[nodiscard]] ALLOCTAP_ALWAYS_INLINE bool is_innermost(const ScopeNode& node) const noexcept {
     const std::uint32_t depth = depth_.load(std::memory_order_relaxed);
     return depth > 0 && &node == &nodes_[depth - 1] &&

@@ -14,10 +14,10 @@
 
 namespace alloctap {
 
-/// Live bytes of one stack at marks, reduced to the minimum (floor) of each window of several
-/// marks. Temporary allocations within a window do not raise its floor; permanent ones do. When
-/// `kMaxWindows` windows are full, adjacent pairs merge, so the series always covers the whole run.
-/// Takes half a KiB; trivially copyable.
+/// A time series of one stack's live bytes. Each snapshot is a mark. A window is one or more
+/// successive marks, and only its minimum (floor) is stored. Temporary allocations within a window
+/// do not raise its floor; permanent ones do. When `kMaxWindows` windows are full, adjacent pairs
+/// merge, so the series always covers the whole run. Takes half a KiB; trivially copyable.
 class GrowthSeries {
  public:
   static constexpr std::size_t kMaxWindows = 64;
@@ -55,12 +55,12 @@ class GrowthSeries {
 
 /// The result of a test on one series.
 struct GrowthFinding {
-  /// Number of windows after whose start every floor exceeds every earlier floor.
+  /// Number of windows whose floor and all later floors exceed all earlier floors.
   std::uint32_t steps = 0;
   /// Number of windows whose floor is below the previous window's.
   std::uint32_t falls = 0;
-  /// Upper bound of the p-value: the probability of so many steps in memory that does not grow. 1
-  /// if the growth has ended or is slowing.
+  /// Upper bound of the p-value, the probability of so many steps in memory that does not grow. 1
+  /// if there are too few windows, or if the growth has ended or is slowing.
   double chance = 1;
   /// Average growth per mark, without growth that was undone later.
   double bytes_per_mark = 0;
@@ -70,19 +70,19 @@ struct GrowthFinding {
 /// (minima) of the last three quarters of all windows.
 ///
 /// A window counts as a step only if its floor and all later floors exceed all earlier floors. So a
-/// cache that fills and is cleared has one step against many falls; noise has almost no steps. A
-/// doubling vector has few steps, however large they are. A window without change is neither step
-/// nor fall, so a leak of one block every few marks is found once enough blocks have accumulated.
+/// cache that is repeatedly filled and cleared has one step but many falls; noise has almost no
+/// steps. A doubling vector has few steps, however large they are. A window without change is
+/// neither a step nor a fall, so a leak of one block every few marks is found after enough marks.
 ///
-/// Under the null hypothesis a floor rises as often as it falls: at worst a random walk. The number
-/// of steps among steps and falls is then binomial. Adjacent floors are slightly correlated, so the
-/// test assumes a step probability of `kChanceOfStep` instead of 1/2.
+/// The null hypothesis is that floors rise as often as they fall; the worst case is a random walk.
+/// Under it, the number of steps among steps and falls is binomial. Adjacent floors are slightly
+/// correlated, so the test assumes a step probability of `kChanceOfStep` instead of 1/2.
 ///
-/// Memory also steps up during a warm-up, but then stays level. Growth has ended if the last step
-/// is more than `kMaxGaps` times the usual distance of steps ago. Growth is slowing if the median
-/// rise of the newer half is below `kLeastPace` times that of the older half. A leak grows
-/// steadily; a cache that fills up slows down. Medians make the test robust against a few large
-/// loads.
+/// Memory also grows during a warm-up, but then stays level. Growth has ended if the windows since
+/// the last step exceed `kMaxGaps` times the average distance of steps. Growth is slowing if the
+/// median rise of the newer half is below `kLeastPace` times the median rise of the older half. A
+/// leak grows steadily; a cache that fills up slows down. Medians make the test robust against a
+/// few large loads.
 class GrowthTest {
  public:
   static constexpr double kChanceOfStep = 0.6;
@@ -102,14 +102,14 @@ class GrowthTest {
   struct Moves {
     std::uint32_t steps = 0;
     std::uint32_t falls = 0;
-    /// Number of tested windows, and number of tested windows after the last step.
+    /// Number of tested windows: all, and those after the last step.
     std::uint32_t windows = 0;
     std::uint32_t windows_since_step = 0;
-    /// Minimum over the last complete window and all later marks.
+    /// Minimum of the last complete window and of all later marks.
     std::uint64_t lasting = 0;
   };
 
-  /// Skips the oldest quarter of windows. The first window is never tested: it has no predecessor.
+  /// Returns the index of the first tested window; the test skips the oldest quarter.
   static std::size_t first_counted(std::size_t windows) noexcept { return windows / 4; }
 
   static Moves find_moves(const GrowthSeries& series) noexcept;
@@ -127,13 +127,13 @@ class GrowthTest {
 struct SoakOptions {
   /// Number of initial marks to ignore, because memory also grows while a program loads.
   std::uint64_t warm_up_marks = 0;
-  /// Minimum number of marks of a stack before it is reported. A stack that grows steadily for so
-  /// many marks looks like a leak; it is reported until the growth stops.
+  /// Number of marks for which a stack must be watched before it is reported. Steady growth for so
+  /// many marks counts as a leak until the growth stops.
   std::uint64_t fewest_marks = 50;
   /// Minimum confidence to report, from 0 to 1.
   double confidence = 0.99;
-  /// Maximum number of watched stacks. Only stacks that have grown are watched. A watched stack
-  /// takes half a KiB, in addition to 8 bytes for each stack in the snapshots.
+  /// Maximum number of watched stacks. Only stacks that have grown are watched. Memory: 8 bytes for
+  /// each stack in the snapshots, and half a KiB for each watched stack.
   std::size_t most_stacks = 4096;
 };
 
@@ -143,7 +143,7 @@ struct SoakSuspect {
   /// 1 minus an upper bound of the probability that, without a leak, any stack grows like this one.
   double confidence = 0;
   double bytes_per_mark = 0;
-  /// Live bytes of the stack at the mark before it was first watched, and at the latest mark.
+  /// Live bytes of the stack at the last mark before it was watched, and at the latest mark.
   std::uint64_t first_bytes = 0;
   std::uint64_t last_bytes = 0;
   std::uint64_t marks = 0;
@@ -158,17 +158,17 @@ struct SoakSuspect {
 ///
 /// `GrowthTest` decides whether a stack grows. Its p-value is multiplied by the number of watched
 /// stacks (Bonferroni correction). Add a mark at least once per cycle of the program, such as a
-/// level or a round. If `Tags` record an owner, blocks of different owners count as different
-/// stacks, so a leak spread over many threads or levels is found later.
+/// level or a round. If the tracker's `Tags` record owners of blocks, blocks of different owners
+/// count as different stacks. Then a leak in many threads or levels is found later.
 ///
-/// Its tables are allocated in the arena and are not recorded. Thread-safe; control plane. `add`
-/// takes time linear in the stacks of the snapshot.
+/// Tables are allocated in the arena and are not recorded. Thread-safe; control plane. `add` takes
+/// time linear in the stacks of the snapshot.
 class SoakDetector {
  public:
   explicit SoakDetector(const SoakOptions& options = {}) noexcept : options_(options) {}
 
-  /// Adds a mark. Snapshots must be of one tracker and added in order of time. Fails without effect
-  /// if `snapshot` is older than the last one, which can happen if several threads add marks.
+  /// Adds a mark. All snapshots must be of one tracker. Fails without effect if `snapshot` is older
+  /// than the last accepted one, which can happen if several threads add marks.
   Status add(const Snapshot& snapshot);
 
   /// Returns the suspected leaks, sorted by confidence, then by growth rate, highest first.
@@ -180,7 +180,7 @@ class SoakDetector {
     return marks_;
   }
 
-  /// Returns the number of stacks not watched at the last mark because the limit was reached.
+  /// Returns how many growing stacks the latest mark could not watch because of `most_stacks`.
   [[nodiscard]] std::size_t left_out() const {
     const std::lock_guard hold(lock_);
     return left_out_;
@@ -197,7 +197,8 @@ class SoakDetector {
     return Status::resource_exhausted("SoakDetector: the system has no memory for it");
   }
 
-  /// Updates the watched stacks; merges two lists that are sorted by StackId.
+  /// Adds a mark to the watched stacks, and starts to watch stacks that have grown. Returns false
+  /// if out of memory.
   bool add_stacks(const Snapshot& snapshot);
 
   /// Returns true if the stack has more live bytes than at the previous mark.
@@ -209,10 +210,12 @@ class SoakDetector {
     return stack < held_.size() ? held_[stack] : 0;
   }
 
-  /// Starts to watch a stack; at the limit, a later mark may. Returns false if out of memory.
+  /// Starts to watch a stack if `most_stacks` and `admit_from_` permit. Returns false if out of
+  /// memory.
   bool watch(const StackSummary& stack) noexcept;
 
-  /// Stops watching stacks that have not grown since watching began. They may be watched again.
+  /// Stops watching the stacks that have not grown since watching began. May watch them again
+  /// later.
   void forget_idle_stacks() noexcept;
 
   /// Stores the live bytes of each stack, for comparison at the next mark.
@@ -231,7 +234,7 @@ class SoakDetector {
   std::uint64_t marks_ = 0;
   std::size_t left_out_ = 0;
   StackId first_left_out_ = kNoStackId;
-  /// Lowest stack id to watch: earlier marks already watched the growing stacks with lower ids.
+  /// Lowest stack id that may be added, so that at the limit each growing stack gets its turn.
   StackId admit_from_ = kNoStackId;
 };
 

@@ -1,4 +1,4 @@
-/// One thread's counters in the current game frame, and its time in the allocator.
+/// One thread's counters in the current game frame, and the thread's time in the allocator.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@
 
 namespace alloctap {
 
-/// Estimates the duration of one thread's small allocator calls from samples. A sample near the
-/// mean represents all calls of its sampling interval. A much longer sample (a wait, or a page
-/// fault) counts only as one call, because weighting it could make the allocator time exceed the
-/// frame's duration. Accessed only by its thread, inside malloc; zero-initialized.
+/// Estimates the total duration of one thread's small allocator calls from samples. A sample near
+/// the mean represents all calls of its sampling interval. A much longer sample (a wait or a page
+/// fault) represents only itself, because its weighted duration could exceed that of the frame.
+/// Accessed only by its thread, inside malloc; zero-initialized.
 struct TypicalLatency {
   /// A sample longer than the mean times this factor is an outlier.
   static constexpr std::uint64_t kMuchLonger = 16;
-  /// Upper limit of the first sample, in nanoseconds, because that is often slow.
+  /// Upper limit of the initial mean, in nanoseconds, because the first sample is often slow.
   static constexpr std::uint64_t kFirstAtMost = 1'000;
 
   /// Moving average of samples, in nanoseconds; 0 before the first sample.
@@ -35,10 +35,10 @@ struct TypicalLatency {
   std::uint64_t estimate(std::uint64_t taken, std::uint64_t weight) noexcept;
 };
 
-/// Per-stack sums of one thread in one frame: a hash table with at most 4 probes. If all probed
-/// slots are used, the stack is dropped, and only `FrameCounts` includes its events. A new frame
-/// needs no clearing, because slots marked with earlier frames count as free. Written by the thread
-/// that owns it, inside malloc; read by any thread. Zero-initialized.
+/// A hash table with the sums of one thread for each stack in one frame. If `kProbes` probes find
+/// neither the stack nor a free slot, the stack is dropped, and only `FrameCounts` includes its
+/// events. A new frame needs no clearing, because slots marked with earlier frames count as free.
+/// Written by the owning thread, inside malloc; read by any thread. Zero-initialized.
 class FrameStacks {
  public:
   static constexpr std::size_t kPlaces = 256;
@@ -78,7 +78,8 @@ class FrameStacks {
   };
   static constexpr std::size_t kProbes = 4;
 
-  /// Returns the mark of slots used in `frame`. 0 means unused, so 1 in 2^32 frames has no stacks.
+  /// Returns the mark of slots used in `frame`. The mark 0 means unused, so one frame in 2^32 has
+  /// no stacks.
   static constexpr std::uint32_t mark_of(FrameNumber frame) noexcept {
     return static_cast<std::uint32_t>(frame + 1);
   }
@@ -140,10 +141,10 @@ struct FramePart {
 /// cache line to itself. Only the owning thread accesses the other members, except while the world
 /// is stopped. Zero-initialized; runs inside malloc.
 struct alignas(64) ThreadFrames {
-  /// Maximum number of tags per thread and frame. All further tags share one row.
+  /// Maximum number of tags per thread and frame. All further tags count as `kOtherTags`.
   static constexpr std::size_t kMaxTags = 127;
 
-  /// Read by the thread that ends a frame. `frame` is the frame that the other members count.
+  /// Sums over all tags in `frame`. Read by the thread that ends a frame.
   struct Totals {
     std::atomic<FrameNumber> frame{0};
     std::atomic<std::uint64_t> allocations{0};
@@ -175,7 +176,8 @@ struct alignas(64) ThreadFrames {
   /// Stack of the block that is about to be freed.
   StackId gone_stack = kNoStackId;
   TimedCall timed{};
-  /// A timed call that waits for the stack of its block, and the call's weighted duration.
+  /// The last timed call, until the stack of its block is known. `pending_ns` is the estimated
+  /// duration of the calls that the timed call represents.
   SlowCall pending{};
   std::uint64_t pending_ns = 0;
   TypicalLatency usual_time;
@@ -255,7 +257,7 @@ struct alignas(64) ThreadFrames {
       TagPart& part = parts_[at];
       if (part.tag_and_one == tag + std::uint32_t{1}) return part;
       if (part.tag_and_one != 0) continue;
-      // The last entry is reserved for tags that do not fit.
+      // Reserves the last entry for `kOtherTags`.
       if (tag_count_ + 1 >= kMaxTags && tag != kOtherTags) return find_or_add(kOtherTags);
       part.tag_and_one = tag + std::uint32_t{1};
       order_[tag_count_++] = static_cast<std::uint8_t>(at);
@@ -283,24 +285,24 @@ inline std::int64_t clock_cost_ns() noexcept {
   return cost;
 }
 
-/// Returns true if the thread was off the processor for most of `duration_ns`. Processor time
-/// advances in coarse steps: it may show only half of the time that a thread ran.
+/// Returns true if the thread was off the processor for most of `duration_ns`. The caller's
+/// `processor_ns` advances in coarse steps, so it may be only half of the time that the thread ran.
 constexpr bool has_waited(std::int64_t duration_ns, std::int64_t processor_ns) noexcept {
   return duration_ns >= os::kProcessorTimeStep && processor_ns * 2 < duration_ns;
 }
 
-/// Selects which allocator calls of a thread are timed. Every large call is timed; reading the
-/// thread's resource usage for it costs a system call or two. Of the small calls, one in
-/// `kTimedOneIn` is chosen at random and represents the others (`TypicalLatency`).
-/// Zero-initialized; small, because thread-local.
+/// Selects which allocator calls of a thread are timed. Times all calls of at least
+/// `kLargeCallBytes`, with the thread's resource usage, which costs a system call or two. Of the
+/// smaller calls, times a random one in `kTimedOneIn`, which represents the others
+/// (`TypicalLatency`). Zero-initialized; small, because thread-local.
 struct TimedCalls {
-  /// Number of small calls before the next sample, and state of the random generator.
+  /// The `until_timed`-th small call from now is timed. `dice` is the random generator's state.
   std::uint32_t until_timed;
   std::uint32_t dice;
   /// Size of the block that is about to be freed.
   std::size_t gone_bytes;
 
-  /// Returns true if this call is to be timed. For a free, stores the block's size in `bytes`.
+  /// Returns true if this call is to be timed. For a free, also sets `bytes` to the block's size.
   ALLOCTAP_ALWAYS_INLINE bool takes(AllocatorCall call, std::size_t& bytes) noexcept {
     if (call != AllocatorCall::kAllocate) {
       const std::size_t gone = std::exchange(gone_bytes, 0);
@@ -325,8 +327,8 @@ struct TimedCalls {
   }
 
  private:
-  /// Returns a uniform random number from 1 to 127. Random, because a fixed interval could match a
-  /// pattern of the program's calls.
+  /// Returns a uniform random number from 1 to `2 * kTimedOneIn - 1`, because a fixed interval
+  /// could match a pattern of the program's calls.
   std::uint32_t next_distance() noexcept {
     if (dice == 0) dice = static_cast<std::uint32_t>(os::monotonic_ns()) | 1;
     // Marsaglia, "Xorshift RNGs", 2003.
@@ -339,11 +341,11 @@ struct TimedCalls {
 
 /// Attributes measured durations to tags and stacks. Runs inside malloc, on the timed thread.
 struct FrameTiming {
-  /// Ends the timing of a call; `tag` is the thread's current tag.
+  /// Ends the timing of a call, and attributes its duration to `tag`, the thread's current tag.
   static void end(ThreadFrames& thread, const TimedCall& timed, TagId tag) noexcept;
 
   /// Attributes the duration of the last timed call to `stack`, which allocated the block that the
-  /// call returned or freed. Does nothing if the call's block has another size than `bytes`.
+  /// call returned or freed. Only discards the call if its block has another size than `bytes`.
   static void settle(ThreadFrames& thread, StackId stack, std::size_t bytes) noexcept;
 
  private:

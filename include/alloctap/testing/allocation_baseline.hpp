@@ -159,7 +159,8 @@ class BaselineReader {
     return BaselineCount{.allocations = *allocations, .bytes = *bytes};
   }
 
-  /// Removes a number and `word` from the front of the line; returns nullopt if they are not there.
+  /// Removes a number and `word` from the front of the line, and returns the number. Returns
+  /// nullopt if the line does not begin with a number and `word`.
   std::optional<std::uint64_t> take_number(std::string_view word) noexcept {
     std::uint64_t number = 0;
     const char* const end = line_.data() + line_.size();
@@ -185,15 +186,16 @@ class BaselineReader {
 }
 
 /// Environment variable with the directory of baselines, used if the program passes no directory.
-/// If unset: "baselines" in the working directory.
+/// If the variable is unset, the directory is "baselines" in the working directory.
 inline constexpr std::string_view kBaselinesVariable = "ALLOCTAP_BASELINES";
-/// Environment variable: "1" writes measurements to the files; "0", empty or unset compares.
+/// Environment variable. The value "1" means that tests write measurements to the baseline files.
+/// If it is "0", empty or unset, tests compare measurements with the files.
 inline constexpr std::string_view kUpdateBaselinesVariable = "ALLOCTAP_UPDATE_BASELINES";
 
 enum class BaselineUpdate : unsigned char { kByEnvironment, kNever, kAlways };
 
-/// Returns true if baseline files are to be written. Reads the environment as of process start.
-/// Fails if `kUpdateBaselinesVariable` has an undocumented value.
+/// Returns true if baseline files are to be written. For `kByEnvironment`, reads the value that
+/// `kUpdateBaselinesVariable` had at process start; fails unless that value is "0", "1" or empty.
 [[nodiscard]] inline Result<bool> updates_baselines(BaselineUpdate update) {
   if (update != BaselineUpdate::kByEnvironment) return update == BaselineUpdate::kAlways;
   std::array<char, 64> buffer{};
@@ -209,9 +211,9 @@ class BaselineFile {
   /// Larger files are rejected as implausible.
   static constexpr std::size_t kMaxBytes = 64 * 1024 * 1024;
 
-  /// Returns the file of the baseline `name`. Allows letters, digits, spaces and "-_.,+()". Rejects
-  /// names that leave the directory or are invalid on some system. If `directory` is empty, uses
-  /// that of `kBaselinesVariable`.
+  /// Returns the file of the baseline `name`, which may have letters, digits, spaces and "-_.,+()",
+  /// but no dot or space at an end. So a name stays in the directory and is valid on all systems.
+  /// If `directory` is empty, uses the directory of `kBaselinesVariable`.
   [[nodiscard]] static Result<BaselineFile> find(std::string_view name,
                                                  std::string_view directory) {
     if (!is_file_name(name)) {
@@ -282,9 +284,9 @@ class BaselineFile {
   std::string path_;
 };
 
-/// Constructs and destroys a `Value` under a `ReentrancyGuard`, so its allocations are not
-/// recorded. An unguarded destructor would count as frees of unknown blocks. Move-only. As
-/// thread-safe as `Value`.
+/// Owns a `Value` that was allocated under a `ReentrancyGuard`, so its memory is not recorded.
+/// Destroys it under such a guard, too, because unguarded frees would count as frees of unknown
+/// blocks. Move-only. As thread-safe as `Value`.
 template <class Value>
 class Unrecorded {
  public:
@@ -303,8 +305,8 @@ class Unrecorded {
 };
 
 struct BaselineOptions {
-  /// Directory of the file. If empty: the environment variable ALLOCTAP_BASELINES, or "baselines"
-  /// in the working directory.
+  /// Directory of the file. If empty, uses the directory that the environment variable
+  /// ALLOCTAP_BASELINES names, or else "baselines" in the working directory.
   std::string_view directory = {};
   BaselineTolerance tolerance = {};
   BaselineUpdate update = BaselineUpdate::kByEnvironment;
@@ -327,7 +329,8 @@ class BaselineResult {
 
   explicit operator bool() const noexcept { return contents_->passed; }
   [[nodiscard]] const std::string& name() const noexcept { return contents_->name; }
-  /// Returns, on failure, the changed stacks or the file's error; on success, the path of the file.
+  /// If the test failed, returns the error or the changed stacks; otherwise, the path of the file
+  /// and the totals.
   [[nodiscard]] const std::string& message() const noexcept { return contents_->message; }
   /// Returns the first line of the message.
   [[nodiscard]] std::string summary() const { return message().substr(0, message().find('\n')); }
@@ -434,14 +437,14 @@ template <class Tracker, class Counts>
 ///     CHECK(allocation_baseline<Tracker>("load level", [] { load("first"); }));
 ///
 /// A stack is identified by the modules and functions of its frames, leaf first, from the
-/// allocation to `body`. Addresses and lines are ignored, so several call sites in one function
-/// merge. Inlining depends on compiler options, so use a directory for each build configuration.
-/// Function names come from the tracker's `Symbolizer`.
+/// allocation to `body`. Addresses and lines are ignored, so the counts of several call sites in
+/// one function add up. Inlining depends on compiler options, so use a directory for each build
+/// configuration. Function names come from the tracker's `Symbolizer`.
 ///
-/// `counter(work)` calls `work()` once and returns a `Result` of a range. The range's elements have
-/// the members of `CountedStack`, with stack ids of `Tracker`. The default `ScopeCounter` requires
-/// the observer `AllocationScopes`, which `TestConfig` has. Control plane; passes exceptions of
-/// `body` on. Two threads must not use one name concurrently.
+/// `counter(work)` must call `work()` once and return a `Result` of a range. The range's elements
+/// have the members of `CountedStack`, with stack ids of `Tracker`. The default `ScopeCounter`
+/// requires the observer `AllocationScopes`, which `TestConfig` has. Control plane; passes
+/// exceptions of `body` on. Two threads must not use one name concurrently.
 template <class Tracker, class Body, class Counter = ScopeCounter>
 [[nodiscard]] BaselineResult allocation_baseline(std::string_view name, Body&& body,
                                                  const BaselineOptions& options = {},

@@ -28,10 +28,10 @@
 
 namespace alloctap::testing {
 
-/// Returns the part of `frames` inside the measured function. Removes the frame whose call address
-/// is `caller`, all frames outside of it, and one inner frame: `MeasuredCallable`, or the outermost
-/// function inlined into it. Returns all frames if no frame is at `caller`, as on other threads or
-/// in truncated stacks.
+/// Returns the part of `frames` (leaf first) inside the measured function. Removes the frames with
+/// the address `caller`, all frames outside of them, and the next inner frame, `MeasuredCallable`
+/// or the outermost function inlined into it. Returns all frames if none has the address `caller`,
+/// as on other threads or in truncated stacks.
 [[nodiscard]] inline std::span<const NamedFrame> frames_inside(std::span<const NamedFrame> frames,
                                                                std::uintptr_t caller) noexcept {
   std::size_t end = frames.size();
@@ -41,7 +41,7 @@ namespace alloctap::testing {
   return frames.first(end > 0 ? end - 1 : 0);
 }
 
-/// Returns "module  function", without control characters.
+/// Returns "module  function", with "?" for unknown parts and for control characters.
 [[nodiscard]] inline std::string frame_text(const NamedFrame& frame) {
   std::string text(frame.module.empty() ? "?" : frame.module_name());
   text += "  ";
@@ -54,15 +54,15 @@ namespace alloctap::testing {
 
 /// Selects the frames of a baseline.
 struct BaselineFrames {
-  /// Call address of the measured function: the `caller` of `frames_inside`.
+  /// Call address of the measured function, as for `frames_inside`.
   std::uintptr_t caller = 0;
-  /// Omits internals of the standard library, inside the library function that the program called.
-  /// This makes stacks shorter and independent of the library's version.
+  /// Omits frames that are inside a C++ standard library function which the program called. This
+  /// makes stacks shorter and independent of the library's version.
   bool without_library = false;
 };
 
 /// Converts `counted` to a baseline. Elements of `counted` have the members of `CountedStack`;
-/// `named` must contain their stacks. Omits what the test framework allocated for assertions.
+/// `named` must contain their stacks. Omits allocations of the test framework for its assertions.
 template <class Counts>
 [[nodiscard]] Baseline baseline_of(const Counts& counted, const NamedStacks& named,
                                    const BaselineFrames& which) {
@@ -123,8 +123,7 @@ template <class Body>
   return count;
 }
 
-/// Returns the leading `frames` (leaf first) up to the function that was called at `caller`,
-/// without internals of the standard library.
+/// Returns `frames_inside(frames, caller)` without internals of the standard library.
 [[nodiscard]] inline std::span<const NamedFrame> shown_frames(std::span<const NamedFrame> frames,
                                                               std::uintptr_t caller) noexcept {
   return FrameworkFrames::without_library(frames_inside(frames, caller));
@@ -201,8 +200,9 @@ class GrowthWatch {
     }
   }
 
-  /// Describes stacks that grew between every two successive calls of `look`, or an error; empty if
-  /// none grew. `calls`: number of calls in between. `caller`: see `MeasuredCallable::caller`.
+  /// Returns a description of the stacks that grew between every two successive calls of `look`, an
+  /// error message, or "" if no stack grew. `calls` is the number of calls of the measured
+  /// function. `caller` is that of `MeasuredCallable::caller`.
   [[nodiscard]] std::string describe(std::uint32_t calls, std::uintptr_t caller) const {
     if (!status_.ok()) return std::string(status_.message());
     constexpr std::size_t kLooks = 3;

@@ -1,4 +1,4 @@
-/// Allocation counts by symbolized stack, and their comparison with a baseline, also as text.
+/// Allocation counts by symbolized stack, their comparison with a baseline, and the result as text.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,11 @@
 namespace alloctap::testing {
 
 /// The frames of a stack, leaf first, each as "module  function" with "?" for unknown parts. Never
-/// empty: for an unknown stack, one line states that the stack is unknown.
+/// empty: a stack without frames has a line such as "(no stack)".
 using BaselineStack = std::vector<std::string>;
 
-/// Allocation counts by stack, comparable between runs and builds. Two calls in one function have
-/// equal lines, so their counts add up.
+/// Allocation counts by stack, comparable between runs and builds. Stacks that differ only by the
+/// call site in a function are equal here, so their counts add up.
 struct Baseline {
   std::map<BaselineStack, BaselineCount> stacks;
 
@@ -58,8 +58,8 @@ struct BaselineTolerance {
   Tolerance stack_bytes = {};
   Tolerance total_allocations = Tolerance::any();
   Tolerance total_bytes = Tolerance::any();
-  /// Accepts any decrease. By default a decrease fails, so that the user updates the baseline. With
-  /// the old baseline, a later increase up to its counts would pass.
+  /// Accepts any decrease. By default a decrease fails, so that the user updates the baseline.
+  /// Without the update, a later increase up to the old counts would pass.
   bool allows_fewer = false;
 };
 
@@ -75,7 +75,7 @@ struct BaselineComparison {
   BaselineCount after;
   /// Changes beyond the tolerance; sorted by growth in bytes, then in allocations, then by stack.
   std::vector<BaselineChange> changes;
-  /// Number of other stacks, whose changes were within the tolerance.
+  /// Number of stacks whose counts changed within the tolerance.
   std::size_t tolerated = 0;
   bool total_exceeded = false;
 
@@ -181,8 +181,8 @@ class BaselineComparer {
   return "changed: " + change_text(change.before, change.after);
 }
 
-/// Returns a line with the totals and a line for each of the `most` stacks that grew most. Each
-/// line ends in a line feed.
+/// Returns a line with the totals, then the change and the frames of each of the first `most`
+/// stacks in `comparison.changes`. Each line ends in a line feed.
 [[nodiscard]] inline std::string difference_text(const BaselineComparison& comparison,
                                                  std::size_t most = 20) {
   std::string text = "  total: " + change_text(comparison.before, comparison.after) +

@@ -45,7 +45,7 @@ class CaseTags {
     /// False if the tag is not nested in a case of this run.
     bool is_case = false;
     std::string_view name;
-    /// Names of the parts inside the case; empty for the case itself.
+    /// Names of the nested parts, such as "outer/inner"; empty for the case itself.
     std::string part;
     bool expected = false;
   };
@@ -111,8 +111,8 @@ class ExpectedLeaks {
     return Status::unavailable("cannot read the suppressions ", path, ": ", os::error_text(error));
   }
 
-  /// Returns true if a suppression rule matches a frame of the allocation at `frames` (leaf first).
-  /// Also returns true if `only-` rules exist and no frame matches an `only-` rule.
+  /// Returns true if a leak with the allocation stack `frames` (leaf first) is expected: a rule
+  /// matches a frame, or there are `only-` rules and no frame matches one of them.
   [[nodiscard]] bool have(std::span<const NamedFrame> frames) const {
     const std::uint32_t first_allowing =
         find_rule(rules_.leak_rules(), true, [](const SuppressionRule&) { return true; });
@@ -141,14 +141,15 @@ class ExpectedLeaks {
   Suppressions rules_;
 };
 
-/// Detects leaking test cases, for adapters of test frameworks. Every case runs once. Cases with
-/// live blocks afterwards are suspects and run again. A case leaks if a stack left a block in both
-/// runs and the first run's block is still live. Caches, statics and growing tables leave no such
-/// pair of blocks. Threads started by a case belong to it, however long they run. Ignores
-/// allocations of the framework itself, `ExpectedLeak` scopes, suppressed leaks and failed cases.
+/// Detects leaking test cases, for adapters of test frameworks. In the first run, every case runs.
+/// Cases with live blocks after the first run are suspects and run again. A case leaks if a stack
+/// left a block in both runs and the first run's block is still live. Caches, statics and growing
+/// tables leave no such pair of blocks. Threads started by a case belong to that case, however long
+/// they run. Ignores allocations of the framework itself, `ExpectedLeak` scopes, suppressed leaks
+/// and failed cases.
 ///
-/// Control plane; call it only on the thread that runs the cases. Its own allocations are not
-/// recorded.
+/// Control plane; call the functions only on the thread that runs the cases. Their own allocations
+/// are not recorded.
 class CaseLeaks {
  public:
   /// `framework` identifies the framework's frames. Its name prefixes must outlive this object.
@@ -195,8 +196,8 @@ class CaseLeaks {
 
   [[nodiscard]] bool is_second_run() const noexcept { return is_second_; }
 
-  /// Ends the case. Returns its leaks if this is the second run; otherwise an empty object. Does
-  /// not examine a case that `failed`.
+  /// Ends the case. Returns its leaks if this is the second run and the case has not `failed`.
+  /// Otherwise returns an object without stacks.
   [[nodiscard]] Result<LeakedCase> end_case(bool failed) {
     const ReentrancyGuard guard;
     end_parts();
@@ -261,7 +262,7 @@ class CaseLeaks {
     return left;
   }
 
-  /// Symbolizes the stacks of `lefts`. Slow unless empty, because this reads debug information.
+  /// Symbolizes the stacks of `lefts`. Slow unless `lefts` is empty: reads debug information.
   Result<NamedStacks> name(const std::vector<Left>& lefts) const {
     std::vector<StackId> ids;
     for (const Left& left : lefts) ids.push_back(left.stack->stack);
@@ -274,7 +275,7 @@ class CaseLeaks {
            std::equal(inner.begin(), inner.end(), left.frames.begin());
   }
 
-  /// Adds to `leaked` the suspected stacks that left blocks in both runs.
+  /// Adds to `leaked` the `suspected` stacks that have live blocks of both runs in `now`.
   Status find_repeated(const Snapshot& now, const std::set<Frames>& suspected,
                        LeakedCase& leaked) const {
     const std::vector<Left> earlier = left_of(now, first_);
@@ -315,7 +316,8 @@ class CaseLeaks {
   std::unique_ptr<ProcessTag> tag_;
   std::vector<std::unique_ptr<TagScope>> parts_;
   std::set<std::string, std::less<>> failed_;
-  /// For each case, the stacks (innermost frames, leaf first) of blocks left by its first run.
+  /// For each case, the allocation stacks (innermost frames, leaf first) of blocks that were live
+  /// after the first run.
   std::map<std::string, std::set<Frames>> suspects_;
 };
 

@@ -80,7 +80,7 @@ inline constexpr TestFramework kCatch2{
   return spec;
 }
 
-/// Runs the tests as Catch2's own main does, and fails if one leaks (`CaseLeaks`):
+/// Runs the tests as Catch2's own main does, and fails if a test case leaks (`CaseLeaks`):
 ///
 ///     #define CATCH_CONFIG_RUNNER
 ///     #include <alloctap/testing/catch2_adapter.hpp>

@@ -84,7 +84,7 @@ inline constexpr TestFramework kDoctest{
 inline void select_cases(doctest::Context& context, const std::vector<std::string>& names) {
   context.clearFilters();
   for (std::string name : names) {
-    // Replaces commas, because a comma ends the filter and some doctest versions cannot escape it.
+    // A comma ends the filter, and some doctest versions cannot escape commas. "?" is a wildcard.
     std::replace_if(name.begin(), name.end(), [](char c) { return c == ',' || c == '\\'; }, '?');
     context.addFilter("test-case", name.c_str());
   }
@@ -93,7 +93,7 @@ inline void select_cases(doctest::Context& context, const std::vector<std::strin
   context.setOption("quiet", true);
 }
 
-/// Runs the tests as doctest's own main does, and fails if one leaks (`CaseLeaks`):
+/// Runs the tests as doctest's own main does, and fails if a test case leaks (`CaseLeaks`):
 ///
 ///     #define DOCTEST_CONFIG_IMPLEMENT
 ///     #include <alloctap/testing/doctest_adapter.hpp>

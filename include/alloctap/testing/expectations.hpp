@@ -1,6 +1,6 @@
-/// Declarations of assertions about allocations, for files with tests. The file that runs the tests
-/// gets their definitions (testing/impl/expectations.hpp) from the adapter that it includes, such
-/// as testing/doctest_adapter.hpp.
+/// Declarations of assertions about allocations, for files with tests. The definitions are in
+/// testing/impl/expectations.hpp. The file that runs the tests includes the definitions by an
+/// adapter, such as testing/doctest_adapter.hpp.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +32,13 @@ class MeasuredCall {
   std::uintptr_t (*caller_)(const void* measured) noexcept;
 };
 
-/// Location and format of a baseline.
+/// Directory of a baseline file, and the selection of its frames.
 struct BaselinePlace {
-  /// If nullptr: the environment variable ALLOCTAP_BASELINES, or "baselines" in the working
-  /// directory.
+  /// If nullptr, uses the directory that the environment variable ALLOCTAP_BASELINES names, or else
+  /// "baselines" in the working directory.
   const char* directory = nullptr;
-  /// Omits frames inside the C++ standard library, which makes stacks shorter and independent of
-  /// its version.
+  /// Omits frames that are inside a C++ standard library function which the program called. This
+  /// makes stacks shorter and independent of the library's version.
   bool without_library = false;
 };
 
@@ -54,11 +54,12 @@ struct Expectations {
 
 extern template struct Expectations<void>;
 
-/// Calls `body()`. Fails the test, which continues, if the calling thread allocated more than
-/// `most` times in `body`; the failure message has the stacks. Allocations of the framework's
-/// assertions do not count. Passes exceptions of `body` on. Returns true on success.
+/// Calls `body()`. If the calling thread allocated more than `most` times in `body`, fails the test
+/// with a message that has the stacks, and returns false; the test continues. Allocations of the
+/// framework's assertions do not count. Passes exceptions of `body` on.
 ///
-/// Requires a running tracker with `TestConfig`. `run_doctest` and the other adapters start it.
+/// Requires a tracker with `TestConfig` that has a session. `run_doctest` and the other adapters
+/// start one.
 template <class Body>
 bool expect_allocations(std::uint64_t most, Body&& body,
                         const std::source_location& where = std::source_location::current()) {
@@ -83,9 +84,9 @@ bool expect_no_growth(std::uint32_t iterations, Body&& body,
   return Expectations<>::no_growth(iterations, MeasuredCall(measured), where);
 }
 
-/// Calls `body()`. Fails the test if its allocations per stack differ from
-/// `<directory>/<name>.baseline`. ALLOCTAP_UPDATE_BASELINES=1 writes that file instead.
-/// `allocation_baseline` documents stacks and files; it also has tolerances and returns the result.
+/// Calls `body()`. Fails the test if the allocations of `body` per stack differ from the file
+/// `<directory>/<name>.baseline`. If ALLOCTAP_UPDATE_BASELINES is 1, writes that file instead.
+/// `allocation_baseline` documents stacks and files; it also accepts tolerances.
 template <class Body>
 bool expect_baseline(Name name, Body&& body, const BaselinePlace& place = {},
                      const std::source_location& where = std::source_location::current()) {

@@ -1,4 +1,4 @@
-/// Exhaustive fault injection: lets each allocation of a function fail once.
+/// Exhaustive fault injection: runs a function repeatedly; in each run another allocation fails.
 #pragma once
 
 #include <concepts>
@@ -12,31 +12,32 @@ namespace alloctap {
 
 /// The result of `fail_each_allocation`.
 struct FailureWalk {
-  /// Number of injected failures: one in each run except the last.
+  /// Number of injected failures: one in each run, except in a last run without failure.
   std::uint64_t points = 0;
   /// Number of runs that ended by std::bad_alloc.
   std::uint64_t bad_allocs = 0;
-  /// Number of allocations in the last run, which had no failure; 0 if all runs had one.
+  /// Number of allocations in the run without an injected failure; 0 if there was no such run.
   std::uint64_t allocations = 0;
-  /// True if a run ended without a failure. False if `most_runs` was reached, memory was really
-  /// exhausted, or fault injection is unavailable (`FailingAllocations::active`).
+  /// True if a run ended without any failure. False if `most_runs` was reached, if the system ran
+  /// out of memory, or if fault injection is unavailable (`FailingAllocations::active`).
   bool complete = false;
 };
 
 struct FailureWalkOptions {
-  /// Selects allocations. The function overwrites `nth`, `every`, `one_in` and `most_failures`.
+  /// Selects the allocations that fail in turn. `nth`, `every`, `one_in` and `most_failures` are
+  /// ignored.
   FailureRule rule{};
   /// Maximum number of runs, for bodies that allocate more in each run and would never end.
   std::uint64_t most_runs = 100'000;
 };
 
 /// Calls `body` repeatedly. In run n the n-th allocation fails; the first run without a failure is
-/// the last. Each run with a failure is followed by `after_failure(n)`, without injected failures.
-/// This function can check for leaks and for an unchanged state.
+/// the last. After each run with a failure, calls `after_failure(n)` without injected failures.
+/// `after_failure` can check for leaks and for an unchanged state.
 ///
-/// A run may end by std::bad_alloc. Any other exception ends the test and is passed on. Requires a
-/// tracker with `Failures = InjectedFailures`; otherwise nothing fails and the first run is the
-/// last.
+/// A run may end by std::bad_alloc. This function passes any other exception on at once. Requires a
+/// tracker with `Failures = InjectedFailures` and an installed hook; without one, nothing fails and
+/// the first run is the last.
 ///
 ///     const alloctap::FailureWalk walk = alloctap::fail_each_allocation([&] { parse(text); });
 ///     CHECK(walk.complete);

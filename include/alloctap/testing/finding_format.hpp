@@ -49,11 +49,11 @@ struct Finding {
   std::string message = {};
   std::string test_suite = {};
   std::string test_case = {};
-  /// Source location to show; if empty, the location of the first stack.
+  /// Source location to show. If `file` is empty, a location in the first stack is shown.
   std::string file = {};
   std::uint32_t line = 0;
   std::vector<FindingStack> stacks = {};
-  /// Numbers that `message` mentions: blocks, calls or occurrences; and bytes.
+  /// Numbers that `message` mentions. `count` is a number of blocks, calls or occurrences.
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
 };
@@ -120,7 +120,7 @@ struct FindingRule {
   return text;
 }
 
-/// Satisfied by formats that can write `findings` to `out`, which stores output errors.
+/// Satisfied by formats that can write `findings` to `out`. The `DumpWriter` stores output errors.
 template <class F>
 concept FindingFormat = requires(const F& format, const Findings& findings, DumpWriter& out) {
   { format.write(findings, out) } -> std::same_as<void>;
@@ -149,8 +149,8 @@ struct SourcePlace {
   return path.size() > 1 && path[1] == ':';
 }
 
-/// Returns `file` relative to the directory `root`, with slashes. Returns `file` unchanged if it is
-/// not below `root`, or if `root` is empty.
+/// Returns `file` relative to the directory `root`, or the whole of `file` if it is not below
+/// `root` or if `root` is empty. If `file` has a drive letter, replaces backslashes by slashes.
 [[nodiscard]] inline std::string path_below(std::string_view file, std::string_view root) {
   std::string path(file);
   std::string parent(root);
@@ -170,9 +170,10 @@ struct SourcePlace {
   return name.starts_with("std::") || name.starts_with("__gnu_cxx::");
 }
 
-/// Returns the location to show for `finding`. Prefers the finding's own location. Otherwise uses
-/// the innermost frame of the first stack that is, in order of preference: below `root`, outside of
-/// the standard library, or any frame with a location. Paths are relative to `root`.
+/// Returns the location to show for `finding`, with a path relative to `root`. This is the
+/// finding's own location, if it has one. Otherwise it is the location of a frame of the first
+/// stack: of the innermost frame below `root`, else outside of the standard library, else with any
+/// location.
 [[nodiscard]] inline SourcePlace place_of(const Finding& finding, std::string_view root) {
   if (!finding.file.empty()) return {path_below(finding.file, root), finding.line};
   SourcePlace innermost;

@@ -13,8 +13,8 @@ namespace alloctap::testing {
 ///
 ///     ::error file=src/load.cpp,line=12,title=leak%3A load level::24 bytes in 1 block%0A  load ...
 ///
-/// Write the report to the standard output of a workflow step, such as by `DescriptorOutput(1)`.
-/// GitHub shows the first ten errors, warnings and notices of a step; the step's log contains all.
+/// Write the report to the standard output of a workflow step, such as by `DescriptorOutput(1)`. Of
+/// each step, GitHub shows ten errors, ten warnings and ten notices; the step's log contains all.
 struct GithubFindings {
   /// Root directory of the repository. Paths below this directory are written relative to it.
   std::string_view source_root = {};

@@ -50,7 +50,8 @@ template <class Tracker, class Grown, class Make>
 }
 
 /// Adds a finding for each slow leak in `suspects`, found by a `SoakDetector` in snapshots of
-/// `Tracker`. `count` is the number of marks, `bytes` the growth since the first. Control plane.
+/// `Tracker`. In the findings, `count` is the number of marks and `bytes` the growth since the
+/// first mark. Control plane.
 template <class Tracker>
 [[nodiscard]] Status add_growth(Findings& findings, std::span<const SoakSuspect> suspects,
                                 const TestPlace& test = {}) {

@@ -15,8 +15,8 @@
 
 namespace alloctap::testing {
 
-/// Returns the XML entity for `character` if it is special in XML or changed by attribute
-/// normalization; otherwise an empty string.
+/// Returns the XML entity for a `character` that is special in XML or that attribute normalization
+/// would change; otherwise an empty string.
 [[nodiscard]] constexpr std::string_view xml_entity(char character) noexcept {
   switch (character) {
     case '&':
@@ -38,8 +38,8 @@ namespace alloctap::testing {
   }
 }
 
-/// Escapes `text` for elements and double-quoted attributes. Replaces invalid UTF-8, and the two
-/// code points that XML 1.0 forbids, by U+FFFD. Omits control characters.
+/// Escapes `text` for elements and double-quoted attributes. Replaces invalid UTF-8 by U+FFFD, and
+/// also U+FFFE and U+FFFF, which XML 1.0 forbids. Omits control characters.
 [[nodiscard]] inline std::string xml_text(std::string_view text) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   std::string escaped;
@@ -59,9 +59,10 @@ namespace alloctap::testing {
   return escaped;
 }
 
-/// A report in JUnit XML, with all that Ant's schema requires; most readers need less. Each test
-/// has one `failure` for all its findings, because some readers keep only one. Notes and warnings
-/// are failures, too. Findings without a test are in suite "alloctap", in a test named by the rule.
+/// A report in JUnit XML. Has all elements that Ant's schema requires, although most readers need
+/// fewer. Each test has one `failure` for all its findings, because some readers show only one per
+/// test. Notes and warnings are failures, too. Findings without a test are in the suite "alloctap",
+/// in a test that has the rule's id as its name.
 struct JunitFindings {
   std::string_view hostname = "localhost";
   /// Time of the tests, as `os::wall_clock_ns` returns it; 0 means the time of the report.

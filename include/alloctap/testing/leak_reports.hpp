@@ -30,7 +30,7 @@ class LeakNotes {
     keep(std::move(leaked));
   }
 
-  /// Adds a leak without printing it, because the test framework prints it.
+  /// Adds a leak without printing it. For leaks that the test framework prints.
   void keep(LeakedCase leaked) {
     const ReentrancyGuard guard;
     cases_.push_back(std::move(leaked));
@@ -72,7 +72,7 @@ class LeakNotes {
 
 /// Writes the leaks in `notes` as JUnit XML to the file that ALLOCTAP_JUNIT names. If
 /// GITHUB_ACTIONS is "true", also writes annotations to standard output. A write error fails the
-/// test run. To write SARIF yourself, pass `LeakNotes::cases` to `add_leaks` and use
+/// test run. Does not write SARIF: for that, pass `LeakNotes::cases` to `add_leaks` and use
 /// `SarifFindings`, which needs RapidJSON. Control plane.
 inline void write_leak_reports(LeakNotes& notes) {
   const ReentrancyGuard guard;

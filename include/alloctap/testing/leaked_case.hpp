@@ -54,9 +54,10 @@ struct FrameText {
 struct LeakedStack {
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;
-  /// The part of the case that allocated the blocks, "outer/inner"; empty for the case itself.
+  /// The part of the case that allocated the blocks, such as "outer/inner"; empty if the blocks
+  /// were allocated outside of parts.
   std::string part;
-  /// Leaf first, without frames of the framework that run the test.
+  /// Frames of the allocation, leaf first, without the framework's frames that run the test.
   std::vector<FrameText> frames;
 };
 

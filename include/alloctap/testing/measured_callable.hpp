@@ -7,9 +7,9 @@
 
 namespace alloctap::testing {
 
-/// Calls a function and stores the address of the call. The frames outside of that call (counter,
-/// test, runner) are in every stack of the function and carry no information. The address
-/// identifies them even without symbols. Refers to the function. Not thread-safe.
+/// Wraps a function, and stores the address at which the wrapper was called. Even without symbols,
+/// this address identifies the outer frames (counter, test, runner), which are equal in all stacks
+/// of the function. Refers to the function. Not thread-safe.
 template <class Body>
 class MeasuredCallable {
  public:
@@ -27,7 +27,8 @@ class MeasuredCallable {
 
   [[nodiscard]] std::uint32_t runs() const noexcept { return runs_; }
 
-  /// Returns the address of the call, comparable to `NamedFrame::address`; 0 before the first call.
+  /// Returns the address at which this object was last called, comparable to `NamedFrame::address`.
+  /// Returns 0 before the first call.
   [[nodiscard]] std::uintptr_t caller() const noexcept { return caller_; }
 
  private:

@@ -15,7 +15,8 @@
 
 namespace alloctap::testing {
 
-/// Writes parts of a report into the open JSON object. Refers to the builder and to the path.
+/// Writes parts of a report into the open JSON object. The constructor's arguments must outlive
+/// this object.
 class SarifPlaces {
  public:
   /// Paths below `source_root` are written relative to that directory.
@@ -121,8 +122,9 @@ class SarifPlaces {
 };
 
 /// A report in SARIF with one run and a rule for each kind of finding. Writes the first stack also
-/// as a code flow, because GitHub displays that. The fingerprint has rule, test and functions of
-/// the stacks, but no lines, because lines move. Needs RapidJSON: target alloctap::json_dump.
+/// as a code flow, because GitHub displays code flows. The fingerprint hashes the rule, the test,
+/// and the stacks' modules and functions, but no lines, because edits change lines. Needs
+/// RapidJSON: target alloctap::json_dump.
 struct SarifFindings {
   /// Root directory of the repository. Paths below this directory are written relative to it, as
   /// GitHub requires.

@@ -55,17 +55,17 @@ class FrameworkFrames {
     return begins_with_one_of(qualified_name(frame.function), scopes_);
   }
 
-  /// Returns true if an allocation is not caused by the tests. `frames` are leaf first. Either the
-  /// first frame outside of allocators and the standard library is the framework's; or the C
-  /// library allocated for caches of its own: thread stacks, thread exit handlers, module maps.
+  /// Returns true if the tests did not cause the allocation at `frames` (leaf first). That is the
+  /// case if the first frame outside of allocators and the standard library is the framework's, or
+  /// if glibc allocated for its own caches: thread stacks, thread exit handlers, module maps.
   [[nodiscard]] bool allocated(std::span<const NamedFrame> frames) const noexcept {
     if (std::any_of(frames.begin(), frames.end(), &is_kept_by_library)) return true;
     const auto* const first = std::find_if_not(frames.data(), end_of(frames), &is_neutral);
     return first != end_of(frames) && has(*first);
   }
 
-  /// Returns `frames` (leaf first) without internals of the standard library: keeps only the
-  /// outermost library function, which the program called.
+  /// Returns `frames` (leaf first) without the frames that are inside the allocation function or
+  /// standard library function which the program called.
   [[nodiscard]] static std::span<const NamedFrame> without_library(
       std::span<const NamedFrame> frames) noexcept {
     const auto caller = std::find_if_not(frames.begin(), frames.end(), &is_neutral);
@@ -81,8 +81,8 @@ class FrameworkFrames {
     return without_library(frames.first(size_inside(frames)));
   }
 
-  /// Returns the number of return addresses in `frames` (leaf first) that are inside (called by)
-  /// the framework's frames that run the test.
+  /// Returns how many return addresses in `frames` (leaf first) are further in than the framework's
+  /// frames that run the test. Frames of inlined functions have no return address.
   [[nodiscard]] std::size_t addresses_inside(std::span<const NamedFrame> frames) const noexcept {
     const auto inside = frames.first(size_inside(frames));
     return static_cast<std::size_t>(std::count_if(
@@ -137,7 +137,7 @@ struct TestFramework {
   /// Fails this thread's current test, which continues. The failure is shown at `file:line`.
   void (*fail)(const char* file, int line, const std::string& message) = nullptr;
 
-  /// Selects the framework. The object must stay valid. Adapters such as `run_doctest` call this.
+  /// Selects `framework`, which must never be destroyed. Adapters such as `run_doctest` call this.
   static void use(const TestFramework& framework) noexcept {
     current_.store(&framework, std::memory_order_release);
   }

@@ -43,7 +43,7 @@ ALLOCTAP_INLINE void ScopeAnnotations::push(alloctap_scope& scope, std::string_v
 }
 
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE void ScopeOffences::add(const ScopeNode& node) noexcept {
-  // Forks wait for recording scopes, so the lock is free in a forked child.
+  // A fork waits until recording scopes end, so no child inherits a locked `lock_`.
   const RecordingScope section;
   const std::lock_guard hold(lock_);
   node.stacks.for_each([&](const StackCounts::Entry& entry) { add(node.name, entry); });

@@ -111,7 +111,8 @@ ALLOCTAP_INLINE FrameRow FrameRowRing::row_of(TagId tag, const FramePart& part, 
 
 ALLOCTAP_INLINE FrameNumber FrameRowRing::first_complete() const noexcept {
   const std::uint64_t end = next_.load(std::memory_order_relaxed);
-  // Adds 1, because threads may reserve slots in another order than that of their frames.
+  // Overwritten rows belong to frames before the oldest row's `written`. Adds 1, because threads
+  // may reserve slots out of frame order.
   return end <= kCapacity ? 1 : rows_[end % kCapacity].written + 1;
 }
 

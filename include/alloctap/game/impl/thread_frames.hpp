@@ -10,8 +10,8 @@ ALLOCTAP_INLINE std::uint64_t TypicalLatency::estimate(std::uint64_t taken,
   if (weight == 1) return taken;
   if (ns == 0) ns = std::clamp<std::uint64_t>(taken, 1, kFirstAtMost);
   const bool is_usual = taken <= kMuchLonger * ns;
-  // Exponential moving average, weight 1/8. The minimum limits a sample to double the mean at most.
-  // The +7 rounds up, so that small means can grow.
+  // Exponential moving average with weight 1/8. `std::min` keeps one sample from more than doubling
+  // the mean. Adding 7 rounds up, so that small means can grow.
   ns = (7 * ns + std::min(taken, 9 * ns) + 7) / 8;
   return is_usual ? taken * weight : taken;
 }
@@ -35,7 +35,7 @@ ALLOCTAP_INLINE void FrameTiming::end(ThreadFrames& thread, const TimedCall& tim
 ALLOCTAP_NOINLINE ALLOCTAP_INLINE void FrameTiming::settle(ThreadFrames& thread, StackId stack,
                                                            std::size_t bytes) noexcept {
   SlowCall call = std::exchange(thread.pending, SlowCall{});
-  // If the timed call's own block is not recorded, this block is of another call.
+  // If the timed call's block was not recorded, the block of `bytes` is another call's.
   if (call.bytes != bytes) return;
   call.stack = stack;
   const FrameNumber frame = thread.totals.frame.load(std::memory_order_relaxed);

@@ -23,7 +23,8 @@ namespace alloctap::testing {
   return count_text(sums.allocations, "allocation") + " of " + count_text(sums.bytes, "byte");
 }
 
-/// Describes the allocations by stack if there are more than `most`; otherwise returns "".
+/// Returns a description of the allocations by stack if there are more than `most`, an error
+/// message if `count` has an error, otherwise "".
 [[nodiscard]] inline std::string describe_excess(AllocationCount count, std::uint64_t most) {
   if (!count.status.ok()) return std::string(count.status.message());
   if (count.sums.allocations <= most) return {};
