@@ -43,6 +43,7 @@ class FrameList {
     for (const PeakStackSummary& held : report.snapshot.peak.stacks) add(held.stack);
     for_each_misuse_stack(report.snapshot, [this](StackId stack) { add(stack); });
     for (const PoolStackSummary& held : report.snapshot.pools.stacks) add(held.stack);
+    for (const OffenceSum& offence : report.snapshot.scope_offences) add(offence.stack);
     for_each_stack(report.snapshot.frames, [this](StackId stack) { add(stack); });
     finish();
   }

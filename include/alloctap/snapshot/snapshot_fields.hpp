@@ -114,6 +114,14 @@ constexpr void visit_fields(Summary& stack, auto&& visit) {
   visit("live_bytes", stack.live_bytes);
 }
 
+template <FieldsOf<OffenceSum> Summary>
+constexpr void visit_fields(Summary& offence, auto&& visit) {
+  visit("scopes", offence.scopes);
+  visit("allocations", offence.sums.allocations);
+  visit("allocated_bytes", offence.sums.bytes);
+  visit("frees", offence.sums.frees);
+}
+
 template <FieldsOf<UnreachableSum> Summary>
 constexpr void visit_fields(Summary& sum, auto&& visit) {
   visit("definite_allocations", sum.definite_allocations);

@@ -200,6 +200,23 @@ TEST_CASE("a record keeps who gave back what, what cannot be reached, and what a
   CHECK(report.snapshot.forgotten_markers == 7);
 }
 
+TEST_CASE("a record keeps what was allocated where nothing may be") {
+  TaggedReport sample;
+  sample.snapshot.scopes_known = true;
+  check_round_trip(sample);
+  alloctap::OffenceSum offence{
+      .stack = sample.intern({SampleReport::kMain + 1}, {.tag = sample.physics}),
+      .scopes = 2,
+      .sums = {.allocations = 5, .bytes = 600, .frees = 1}};
+  std::string_view("Physics::step").copy(offence.name_text, sizeof offence.name_text);
+  REQUIRE(sample.snapshot.scope_offences.push_back(offence));
+  // The stack of a free that the tracker did not record.
+  offence.stack = alloctap::kNoStackId;
+  REQUIRE(sample.snapshot.scope_offences.push_back(offence));
+  sample.snapshot.left_out_scope_offences = 3;
+  check_round_trip(sample);
+}
+
 TEST_CASE("a record of a tracker that met no tag still knows that there could be some") {
   SampleReport sample;
   const auto tags = std::make_unique<alloctap::TagTable>();

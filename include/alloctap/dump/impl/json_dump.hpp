@@ -247,10 +247,7 @@ class JsonWriting {
       json_.text("scope", offence.scope());
       write_frame_indices(offence.stack, frames);
       write_owner(json_, owners_, offence.stack);
-      json_.number("scopes", offence.scopes);
-      json_.number("allocations", offence.sums.allocations);
-      json_.number("allocated_bytes", offence.sums.bytes);
-      json_.number("frees", offence.sums.frees);
+      write_fields(json_, offence);
       json_.end_object();
     }
     json_.end_array();

@@ -42,6 +42,7 @@ class RecordWriting {
     write_blocks(record_, snapshot_);
     write_misuses(record_, snapshot_);
     write_given_back(record_, snapshot_);
+    write_scope_offences(record_, snapshot_);
     RecordGameFrames(record_, snapshot_.frames).write();
     write_pools(record_, snapshot_.pools);
     // The largest table comes last, so that a truncated recording keeps all other tables.
@@ -66,6 +67,7 @@ class RecordWriting {
     add(snapshot_.mappings);
     add(snapshot_.peak.stacks);
     add(snapshot_.pools.stacks);
+    add(snapshot_.scope_offences);
     const auto add_one = [&](StackId stack) { complete = stacks_.push_back(stack) && complete; };
     for_each_misuse_stack(snapshot_, add_one);
     for_each_stack(snapshot_.frames, add_one);

@@ -385,6 +385,8 @@ void visit_numbers(SnapshotType& snapshot, Visit&& visit) {
   visit(RecordKey{"scan", "done"}, snapshot.scan.done);
   visit(RecordKey{"freed", "knowledge"}, snapshot.freed.knowledge);
   visit(RecordKey{"misuses", "left_out"}, snapshot.misuses_left_out);
+  visit(RecordKey{"scopes", "known"}, snapshot.scopes_known);
+  visit(RecordKey{"scopes", "left_out"}, snapshot.left_out_scope_offences);
   visit(RecordKey{"peak", "time_ns"}, snapshot.peak.time_ns);
   visit(RecordKey{"peak", "live_bytes"}, snapshot.peak.live_bytes);
 }

@@ -102,6 +102,26 @@ inline void write_given_back(RecordWriter& record, const Snapshot& snapshot) {
   record.end_table();
 }
 
+/// Writes table "offences": violations of no-allocation scopes.
+inline void write_scope_offences(RecordWriter& record, const Snapshot& snapshot) {
+  using enum RecordKind;
+  if (snapshot.scope_offences.empty()) return;
+  record.begin_table("offences", {{kText, "scope"}, {kNumber, "stack"}}, kFieldColumns<OffenceSum>);
+  for (const OffenceSum& offence : snapshot.scope_offences) {
+    record.row(offence.scope(), offence.stack);
+    write_values(record, offence);
+  }
+  record.end_table();
+}
+
+/// Returns the violation that a row of the table "offences" describes. `stack` is the row's stack.
+[[nodiscard]] inline OffenceSum saved_offence(const RecordReader& row, StackId stack) noexcept {
+  OffenceSum offence{.stack = stack};
+  read_values(row, offence);
+  row.text("scope").copy(offence.name_text, OffenceSum::kLongestName);
+  return offence;
+}
+
 /// Writes tables "sizes" and "blocks". Column "age" is nanoseconds plus 1, or 0 if unknown.
 inline void write_blocks(RecordWriter& record, const Snapshot& snapshot) {
   using enum RecordKind;

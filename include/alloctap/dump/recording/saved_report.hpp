@@ -253,7 +253,8 @@ class SavedReport {
         {"timeline", &SavedReport::add_point},     {"markers", &SavedReport::add_marker},
         {"threads", &SavedReport::add_thread},     {"sizes", &SavedReport::add_size},
         {"blocks", &SavedReport::add_block},       {"events", &SavedReport::add_event},
-        {"misuses", &SavedReport::add_misuse},     {"freed", &SavedReport::add_given_back}};
+        {"misuses", &SavedReport::add_misuse},     {"freed", &SavedReport::add_given_back},
+        {"offences", &SavedReport::add_offence}};
     const auto* found = std::find_if(std::begin(kTables), std::end(kTables),
                                      [&](const Table& table) { return table.name == name; });
     return found == std::end(kTables) ? nullptr : found;
@@ -408,6 +409,10 @@ class SavedReport {
     const bool known = MisuseRow(row, stack).read(counted);
     damaged_ = damaged_ || !known;
     if (known) keep(snapshot_.misuses, counted);
+  }
+
+  void add_offence(const RecordReader& row) {
+    keep(snapshot_.scope_offences, saved_offence(row, stack_or_none(row, "stack")));
   }
 
   void add_to_game(const RecordReader& row) {
