@@ -22,6 +22,10 @@ std::string_view command_line(std::span<char> buffer) noexcept;
 /// reads the environment as of exec and works before the C library is initialized.
 std::string_view initial_environment(std::string_view name, std::span<char> buffer) noexcept;
 
+/// Sets the environment variable `name`, or removes it if `value` is nullptr. Control plane; not
+/// thread-safe with other uses of the environment. Returns false on failure.
+bool set_environment(const char* name, const char* value) noexcept;
+
 /// Returns the kernel's count of resident memory in bytes; 0 if unknown. May lag by some pages per
 /// thread.
 std::uint64_t resident_bytes() noexcept;

@@ -5,10 +5,12 @@
 
 #include <array>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "alloctap/os/process.hpp"
 #include "alloctap/runtime/reentrancy_guard.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/testing/case_leaks.hpp"
@@ -55,6 +57,37 @@ inline constexpr TestFramework kGoogleTest{
       ADD_FAILURE_AT(file, line) << message;
     }};
 
+/// Hides the variables by which GoogleTest runs only a share of the tests, for this object's
+/// lifetime: those that run a second time are of this share already.
+class WholeRun {
+ public:
+  WholeRun() : shards_(hide(kShards)), index_(hide(kIndex)) {}
+  WholeRun(const WholeRun&) = delete;
+  WholeRun& operator=(const WholeRun&) = delete;
+  ~WholeRun() {
+    show(kShards, shards_);
+    show(kIndex, index_);
+  }
+
+ private:
+  static constexpr const char* kShards = "GTEST_TOTAL_SHARDS";
+  static constexpr const char* kIndex = "GTEST_SHARD_INDEX";
+
+  static std::optional<std::string> hide(const char* name) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr) return std::nullopt;
+    std::string kept(value);
+    os::set_environment(name, nullptr);
+    return kept;
+  }
+  static void show(const char* name, const std::optional<std::string>& value) noexcept {
+    if (value) os::set_environment(name, value->c_str());
+  }
+
+  std::optional<std::string> shards_;
+  std::optional<std::string> index_;
+};
+
 /// Configures the second run: runs only `names` and keeps the report files of the first run.
 inline void select_tests(const std::vector<std::string>& names) {
   std::string filter;
@@ -87,6 +120,7 @@ template <class Tracker>
   auto* const listener = new GoogleTestListener(leaks, notes);
   ::testing::UnitTest::GetInstance()->listeners().Append(listener);
   int result = EXIT_SUCCESS;
+  std::optional<WholeRun> whole;
   for (bool again = false;; again = true) {
     const int failures = RUN_ALL_TESTS();
     if (again) break;
@@ -96,6 +130,7 @@ template <class Tracker>
     if (!suspects.ok() || suspects->empty()) break;
     notes.say_again(suspects->size());
     select_tests(*suspects);
+    whole.emplace();
   }
   delete ::testing::UnitTest::GetInstance()->listeners().Release(listener);
   write_leak_reports(notes);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdlib.h>
 
 #include <cstddef>
 #include <span>
@@ -38,6 +39,10 @@ std::size_t read_file_start(const char* path, std::span<char> buffer) noexcept;
 
 /// Returns the value of `name` in `block`, "NAME=VALUE" strings that each end in '\0'.
 std::string_view find_variable(std::string_view block, std::string_view name) noexcept;
+
+inline bool set_environment(const char* name, const char* value) noexcept {
+  return (value == nullptr ? ::unsetenv(name) : ::setenv(name, value, 1)) == 0;
+}
 
 inline bool register_fork_handlers(void (*prepare)(), void (*parent)(), void (*child)()) noexcept {
   return ::pthread_atfork(prepare, parent, child) == 0;

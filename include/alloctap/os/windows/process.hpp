@@ -1,6 +1,8 @@
 /// Data of this process from its parameters, and the command line split into arguments.
 #pragma once
 
+#include <stdlib.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -149,6 +151,11 @@ inline std::string_view initial_environment(std::string_view name,
   }
   unmap_pages(pages, kBytes);
   return found;
+}
+
+/// An empty value removes a variable.
+inline bool set_environment(const char* name, const char* value) noexcept {
+  return ::_putenv_s(name, value == nullptr ? "" : value) == 0;
 }
 
 inline std::uint64_t resident_bytes() noexcept {
