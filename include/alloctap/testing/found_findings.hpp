@@ -151,7 +151,7 @@ template <class Tracker>
                       "\", which forbids them";
     finding.count = sum.sums.allocations + sum.sums.frees;
     finding.bytes = sum.sums.bytes;
-    finding.stacks = {{.title = "called by", .frames = copy_frames(names->frames(sum.stack))}};
+    finding.stacks = {{.title = "allocated by", .frames = copy_frames(names->frames(sum.stack))}};
     findings.all.push_back(std::move(finding));
   }
   return Status();

@@ -434,14 +434,17 @@ class SavedReport {
     if (known) keep(snapshot_.freed.blocks, freed);
   }
 
-  /// Adds an event. Drops events after the first invalid row, to keep a prefix of the recorded log.
+  /// Adds an event. Drops the first invalid event and all later ones, to keep a prefix of the
+  /// recorded log.
   void add_event(const RecordReader& row) {
     LoggedEvent event = events_.read(row);
-    if (event.adds_block()) event.stack = stack_of(row);
-    const bool sound = !damaged_ && events_.can_be(event) &&
-                       (!event.adds_block() || has_allocated(snapshot_, event.stack));
-    damaged_ = !sound;
-    if (sound) out_of_memory_ = !events_.add(event) || out_of_memory_;
+    const std::optional<StackId> stack =
+        event.adds_block() ? stacks_.find(row.number("stack")) : std::nullopt;
+    if (stack) event.stack = *stack;
+    const bool has_stack = !event.adds_block() || (stack && has_allocated(snapshot_, *stack));
+    log_ended_ = log_ended_ || !has_stack || !events_.can_be(event);
+    damaged_ = damaged_ || log_ended_;
+    if (!log_ended_) out_of_memory_ = !events_.add(event) || out_of_memory_;
   }
 
   [[nodiscard]] bool finish_events() noexcept {
@@ -461,6 +464,8 @@ class SavedReport {
   SavedGameFrames game_;
   SavedPools pools_;
   bool damaged_ = false;
+  /// An event was invalid, so all later ones are dropped.
+  bool log_ended_ = false;
   bool out_of_memory_ = false;
 };
 

@@ -138,18 +138,19 @@ ALLOCTAP_INLINE bool SoakDetector::add_stacks(const Snapshot& snapshot) {
   first_left_out_ = kNoStackId;
   const std::size_t known = watched_.size();
   std::size_t at = 0;
+  bool complete = true;
   for (const StackSummary& stack : snapshot.stacks) {
     while (at < known && watched_[at].stack < stack.stack) ++at;
     if (at < known && watched_[at].stack == stack.stack) {
       watched_[at].series.add(stack.live_bytes);
-    } else if (has_grown(stack) && !watch(stack)) {
-      return false;
+    } else if (has_grown(stack)) {
+      complete = watch(stack) && complete;
     }
   }
   admit_from_ = first_left_out_;
   std::sort(watched_.begin(), watched_.end(),
             [](const Watched& a, const Watched& b) { return a.stack < b.stack; });
-  return true;
+  return complete;
 }
 
 ALLOCTAP_INLINE bool SoakDetector::watch(const StackSummary& stack) noexcept {

@@ -170,6 +170,24 @@ TEST_CASE("events that no log would have end the log, and are said") {
   }
 }
 
+TEST_CASE("damage to another table leaves the events") {
+  const LoggedRun<OneThread> run(1, 500);
+  std::string record = run.dump(RecordDump{});
+  const std::size_t table = record.find(
+      "\x05"
+      "sizes");
+  REQUIRE(table != record.npos);
+  const std::size_t first = record.find("live_bytes", table) + 10;
+  REQUIRE(record[first] == 1);
+  // A size class that there is not.
+  REQUIRE(record[first + 1] == 0);
+  record[first + 1] = '\x7F';
+  SavedReport saved;
+  CHECK(saved.read(record).code() == alloctap::StatusCode::kDataLoss);
+  CHECK(saved.report().snapshot.events.count == run.snapshot.events.count);
+  CHECK(saved.report().snapshot.events.complete());
+}
+
 TEST_CASE("heaptrack sees the events of one thread as they were, with the peak to the byte") {
   const LoggedRun<OneThread> run(1);
   const HeaptrackFile file(run.dump(HeaptrackDump{}));
