@@ -56,7 +56,8 @@ class FrameList {
   /// Returns false if out of memory.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  /// Returns the number of `frame`, a return address in `stack`. The list must contain the frame.
+  /// Returns the index of `frame`, a return address in `stack`, for `place` and `source`.
+  /// Precondition: this list contains the frame.
   [[nodiscard]] std::size_t index_of(StackId stack, std::uintptr_t frame) const noexcept {
     return static_cast<std::size_t>(
         std::lower_bound(frames_.begin(), frames_.end(), identify(stack, frame)) - frames_.begin());

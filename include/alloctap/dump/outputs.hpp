@@ -78,7 +78,8 @@ struct OutputCalls {
   static Status write(OutputFile* file, std::string_view text);
   static Status commit(OutputFile* file);
   static void end(OutputFile* file) noexcept;
-  /// If `kept` is nullptr, `open` and `write` first create an `OutputText` in the arena.
+  /// For `MemoryOutput`. If `kept` is nullptr, `open` and `write` first set it to a new
+  /// `OutputText` in the arena, which `end` frees.
   static Status open(OutputText*& kept);
   static Status write(OutputText*& kept, std::string_view text);
   static std::string_view view(const OutputText* text) noexcept;

@@ -378,8 +378,8 @@ class SpacedShadowIndex {
     return insert_narrow(pointer, record);
   }
 
-  /// `Expected`, `expect` and `try_insert` always use `wide_`. If `wide_` is not in use, it has no
-  /// words, so its fast path always fails.
+  /// `Expected`, `expect` and `try_insert` always access `wide_`, even if the blocks are in
+  /// `narrow_`. `wide_` then has no words, so `try_insert` always fails.
   using Expected = Wide::Expected;
 
   ALLOCTAP_ALWAYS_INLINE Expected expect(const void* pointer) noexcept {

@@ -13,17 +13,17 @@
 
 namespace alloctap {
 
-/// Sum over the blocks that one thread allocated and that one thread, perhaps itself, freed.
-/// Threads are indices into `Snapshot::threads`.
+/// Number and bytes of the blocks that the thread `allocating` allocated and the thread `freeing`,
+/// perhaps the same thread, freed. Both are indices into `Snapshot::threads`.
 struct OwnershipRow {
   static constexpr std::uint32_t kNotKnown = std::numeric_limits<std::uint32_t>::max();
 
-  /// The allocating thread. `kNotKnown` for unknown stacks, and for threads after the 65,535th.
+  /// `kNotKnown` if the allocating stack is unknown, or if the thread came after the 65,535th.
   std::uint32_t allocating = kNotKnown;
   std::uint32_t freeing = kNotKnown;
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;
-  /// The allocating stack. `kNoStackId` in `OwnershipMatrix::threads`.
+  /// The allocating stack. Rows of `OwnershipMatrix::threads` have `kNoStackId` here.
   StackId stack = kNoStackId;
 
   [[nodiscard]] constexpr bool changes_hands() const noexcept { return allocating != freeing; }

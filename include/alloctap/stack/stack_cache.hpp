@@ -217,8 +217,8 @@ class StackCache {
     /// The `StackChain::serial`, which identifies the memory range and the unwind rules.
     std::uint64_t serial = 0;
     bool pointer_matters = false;
-    /// `Set::line_of` of the entry predicted to follow this entry: the one that followed it last
-    /// time, initially this entry itself. So repeated and alternating stacks are predicted.
+    /// `Set::line_of` of the entry that is predicted to be found next. Initially this entry, later
+    /// the entry that was last found after this entry. Predicts repeated and alternating stacks.
     std::uint8_t follower = 0;
     Fingerprint words;
   };

@@ -76,7 +76,8 @@ inline void add_baseline(Findings& findings, const BaselineResult& result,
   findings.all.push_back(std::move(finding));
 }
 
-/// Adds a finding for each leaking stack in `found`, which `Tracker` returned. Control plane.
+/// Adds a finding for each leaking stack in `found`, a result of `Tracker::find_leaks`. Fails if
+/// the stacks cannot be symbolized. Control plane.
 template <class Tracker>
 [[nodiscard]] Status add_leaks(Findings& findings, const FoundLeaks& found,
                                const TestPlace& test = {}) {

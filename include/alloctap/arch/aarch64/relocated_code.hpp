@@ -186,17 +186,17 @@ inline bool write_instruction(CodeWriter& writer, const Instruction& instruction
 
 }  // namespace relocating
 
-/// Writes the relocated form of `displaced`, which was not refused, to `room`. `room` will be
-/// mapped at `at`, which is aligned to 8.
+/// Writes the relocated form of `displaced` to `room`, which will be mapped at `at`. Preconditions:
+/// `displaced` has no refusal, and `at` is aligned to 8. Allocates nothing. If the result's refusal
+/// is `kOperandOutOfReach`, another `at` may work.
 ///
 /// Keeps all absolute addresses, operands and destinations. A displaced call becomes a jump with
 /// the original return address in the link register, so that unwinders never see the trampoline.
-/// Such a jump makes no entry on a shadow stack, which would therefore reject the called function's
-/// return. Clobbers x17, and x16 if a call uses x17 and the link register.
+/// A jump pushes nothing on a shadow stack, so with a shadow stack the called function's return
+/// would be rejected. Clobbers x17, and x16 if an indirect call uses x17 and the link register.
 ///
-/// All branches are b, within 128 MiB, because indirect branches would need landing pads, and
-/// returns would need a matching shadow stack. If the refusal is `kOperandOutOfReach`, another `at`
-/// may work. Allocates nothing.
+/// All branches are b, with a reach of 128 MiB. Indirect branches would need landing pads, and
+/// returns would need a matching shadow stack.
 inline RelocatedCode relocate(const DisplacedCode& displaced,
                               std::span<std::byte, kTrampolineBytes> room,
                               std::uintptr_t at) noexcept {

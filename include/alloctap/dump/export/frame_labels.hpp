@@ -130,7 +130,8 @@ class FrameLabels {
   const Report& report_;
   FrameList list_;
   ArenaArray<LabelledFrame> frames_;
-  /// Indexed by call: index of the call's first frame in `frames_`. The end is `frames_.size()`.
+  /// For each call number of `list_`, the index in `frames_` of the call's first frame. One more
+  /// element, `frames_.size()`, ends the range of the last call.
   ArenaArray<std::size_t> starts_;
   TextPool texts_;
   bool complete_ = true;

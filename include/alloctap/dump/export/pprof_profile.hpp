@@ -230,8 +230,8 @@ class Code {
   Code(const Report& report, const FrameLabels& labels, Stream& stream)
       : report_(report), labels_(labels), stream_(stream) {}
 
-  /// Returns the location id of `frame`, a frame of `stack`. Ids of calls come first. The next two
-  /// ids are placeholders for stacks without frames.
+  /// Returns the location id of `frame` in `stack`: the call's number plus 1. The two ids after
+  /// those of all calls are for the placeholder frames of unknown stacks and of stacks not taken.
   [[nodiscard]] std::uint64_t location_of(const LabelledFrame& frame, StackId stack) {
     if (frame.place != LabelledFrame::kNoPlace) return frame.place + 1;
     const std::size_t kind = stack == kStackNotTaken ? 1 : 0;

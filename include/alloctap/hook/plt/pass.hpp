@@ -85,7 +85,8 @@ struct PltState {
   static inline constinit std::atomic<std::uint64_t> unloaded{0};
   /// Number of dlopen calls without a return gadget, since the start.
   static inline constinit std::atomic<std::uint64_t> opened_blindly{0};
-  /// Number of refreshes postponed to a later call of the loader, since the start.
+  /// Number of refreshes, since the process started, that were postponed until the program next
+  /// calls the loader.
   static inline constinit std::atomic<std::uint64_t> refreshes_put_off{0};
   /// True while slots are hooked.
   static inline constinit std::atomic<bool> active{false};

@@ -253,9 +253,9 @@ class WindowsImportEngine {
     return walk;
   }
 
-  /// Hooks a module before its DllMain runs. Wine, and as far as known Windows, bind the module's
-  /// imports before the load notification, although the documentation says the opposite. Slots that
-  /// are not bound yet are hooked when LoadLibrary returns.
+  /// Hooks a module before its DllMain runs. The module's imports are bound before the load
+  /// notification, although the documentation says the opposite: certain for Wine, believed for
+  /// Windows. Slots that are not bound yet are hooked when LoadLibrary returns.
   static void hook_new_module(const os::ModuleNotice& notice) noexcept {
     if (notice.what != os::ModuleNotice::What::kLoaded) return;
     const ReentrancyGuard guard;

@@ -57,7 +57,8 @@ inline auto& program_counter(void* context) noexcept {
 #endif
 }
 
-/// Returns by how many bytes the reported program counter is past the breakpoint instruction.
+/// Returns the distance in bytes from the start of a breakpoint instruction to the program counter
+/// that the signal reports.
 inline constexpr std::uintptr_t breakpoint_advance() noexcept {
 #if defined(__x86_64__)
   return 1;

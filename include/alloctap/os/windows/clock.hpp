@@ -22,7 +22,7 @@ inline std::int64_t monotonic_ns() noexcept {
 /// `monotonic_ns` makes no system call. GetTickCount64 is cheaper, but has another time base.
 inline std::int64_t coarse_monotonic_ns() noexcept { return monotonic_ns(); }
 
-/// Has the resolution of the system clock, some milliseconds.
+/// The resolution is that of the system clock, several milliseconds.
 inline std::int64_t thread_cpu_ns() noexcept {
   FILETIME created;
   FILETIME ended;

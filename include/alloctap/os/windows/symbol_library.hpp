@@ -45,7 +45,8 @@ struct DbgHelp {
     return library;
   }
 
-  /// Loads the library `name`. Sets `error` if it does not exist or lacks a required function.
+  /// Loads the library `name`. If the library does not exist or lacks a required function, `error`
+  /// of the result is not 0.
   static DbgHelp load(const wchar_t* name) noexcept;
 
   /// Returns alloctap's session handle, an arbitrary value that differs from other sessions'.
