@@ -25,8 +25,8 @@ class ForkRegistrationLock {
 };
 
 /// The process's fork handlers, which leave every table consistent and every lock free in the
-/// child. Before a fork they acquire the control lock, stop the world, then lock the thread list
-/// and the arena. A stopped world implies that all other locks are free.
+/// child. Before a fork they acquire the control lock, stop the world, then lock the thread list,
+/// the arena and the list of its regions. A stopped world implies that all other locks are free.
 class ForkHandlers {
  public:
   using ChildCallback = void (*)() noexcept;
