@@ -102,7 +102,6 @@ class PrologueReader {
 
   /// Reads the unwind information at `place`. Returns the chained .pdata entry, or nullopt.
   std::optional<FunctionEntry> read_part(std::size_t place) noexcept {
-    constexpr unsigned kIsPart = 4;
     const auto header = load<Header>(place);
     const unsigned version = header.version_and_flags & 7U;
     failed_ |= version != 1 && version != 2;
@@ -111,7 +110,7 @@ class PrologueReader {
     for (std::size_t slot = 0; slot < header.slots && !failed_;) {
       slot += undo(header, codes + slot * 2);
     }
-    if (failed_ || (header.version_and_flags >> 3 & kIsPart) == 0) return std::nullopt;
+    if (failed_ || !is_part(header)) return std::nullopt;
     // The chained entry follows the slots, whose number is padded to an even one.
     return load<FunctionEntry>(codes + (header.slots + 1U) / 2 * 4);
   }
@@ -141,18 +140,28 @@ class PrologueReader {
     }
   }
 
-  /// Makes the frame pointer the base register if the prologue sets it before the requested pc.
+  /// Whether the code is a part of a function, whose entry follows (UNW_FLAG_CHAININFO).
+  static bool is_part(const Header& header) noexcept {
+    return (header.version_and_flags >> 3 & 4U) != 0;
+  }
+
+  /// Makes the frame pointer the base register if the prologue sets it before the requested pc. In
+  /// a part of a function, the function's own prologue has set it, as RtlVirtualUnwind assumes.
   void find_base(const Header& header, std::size_t codes) noexcept {
     saves_ = depth_;
+    if (is_part(header) && (header.frame_pointer & 15U) != 0) return use_frame_pointer(header);
     for (std::size_t slot = 0; slot < header.slots && !failed_;) {
       const UnwindCode code = load_code(codes + slot * 2);
       if (code.operation == kSetFramePointer && code.offset <= executed_) {
-        base_ = dwarf_number(header.frame_pointer & 15U);
-        saves_ = -std::int64_t{header.frame_pointer >> 4} * 16;
-        return;
+        return use_frame_pointer(header);
       }
       slot += slots_of(code);
     }
+  }
+
+  void use_frame_pointer(const Header& header) noexcept {
+    base_ = dwarf_number(header.frame_pointer & 15U);
+    saves_ = -std::int64_t{header.frame_pointer >> 4} * 16;
   }
 
   /// Undoes the operation at `place` if it was executed. Returns the operation's number of slots.

@@ -157,6 +157,20 @@ TEST_CASE("a part of a function goes on with the whole prologue of what it is a 
   check_saved(row, kRbx, -16);
 }
 
+TEST_CASE("a part of a function with a frame pointer saves registers relative to that") {
+  // The outer part: push rbp; lea rbp, [rsp + 32]. The inner one: mov [rbp - 32 + 24], rsi.
+  Info inner(kIsPart, 0x25, {code(4, 4, 6), 3});
+  const Info outer(0, 0x25, {code(20, 3), code(10, 0, 5)});
+  inner.put_word(10);
+  inner.put_word(20);
+  inner.put_word(20);
+  inner.bytes.insert(inner.bytes.end(), outer.bytes.begin(), outer.bytes.end());
+  CallFrameRow row;
+  REQUIRE(inner.read(50, row));
+  check_cfa(row, 6, -32 + 8 + 8);
+  check_saved(row, kRsi, (-32 + 24) - (-32 + 8 + 8));
+}
+
 TEST_CASE("what is interrupted, unknown or cut off is no row") {
   CallFrameRow row;
   CHECK_FALSE(Info(0, 0, {code(0, 10)}).read(50, row));
