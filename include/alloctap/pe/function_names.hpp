@@ -50,7 +50,8 @@ class FunctionNames {
   }
 
   [[nodiscard]] std::string_view text(std::size_t place, std::size_t most) const noexcept {
-    if (place >= file_.size()) return {};
+    // Place 0, which `place_of` returns for what is not in the file, has the DOS header.
+    if (place == 0 || place >= file_.size()) return {};
     const std::string_view rest(reinterpret_cast<const char*>(file_.data()) + place,
                                 std::min(most, file_.size() - place));
     return rest.substr(0, rest.find('\0'));
