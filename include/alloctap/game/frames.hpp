@@ -160,6 +160,8 @@ class GameFramesOf {
         state == nullptr ? nullptr : PerThread<Joined>::get_if_exists(*state);
     if (thread == nullptr) return nullptr;
     thread->pending = {};
+    // A free of a block that was not recorded leaves it so, and not as an earlier free did.
+    thread->gone_stack = kNoStackId;
     timed_calls().begin(call, bytes, thread->timed);
     return &thread->timed;
   }

@@ -13,6 +13,7 @@ using namespace alloctap::testing;
 
 struct LargeTest;
 struct FreeTest;
+struct UnknownFreeTest;
 struct FailedTest;
 struct UsualTest;
 struct NoBlockTest;
@@ -146,6 +147,23 @@ TEST_CASE("the time of a free is that of the stack that allocated the block") {
   CHECK(worst.slowest.call == AllocatorCall::kFree);
   CHECK(caller_of(snapshot, worst.slowest.stack) == 0x333);
   CHECK(cause_of(worst.slowest) == SlowCause::kUnknown);
+}
+
+TEST_CASE("the time of a free of an unknown block is not that of an earlier free's stack") {
+  using G = Game<UnknownFreeTest>;
+  G::allocate(0x1000, 100, 0x333);
+  G::Frames::mark();
+  G::free(0x1000);
+  const TimedCall* timed = nullptr;
+  for (int i = 0; i < 10'000 && timed == nullptr; ++i) {
+    timed = G::Record::begin_timing(AllocatorCall::kFree, 0);
+  }
+  REQUIRE(timed != nullptr);
+  G::Record::end_timing(*timed);
+  G::Frames::mark();
+  const WorstFrame worst = slowest_frame(G::snapshot());
+  CHECK(worst.slowest.call == AllocatorCall::kFree);
+  CHECK(worst.slowest.stack == kNoStackId);
 }
 
 TEST_CASE("a call whose block was not recorded gives its time to no other block's stack") {
