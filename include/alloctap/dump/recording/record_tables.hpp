@@ -184,7 +184,9 @@ class SavedOwners {
                        .number = static_cast<ThreadNumber>(row.number("number"))};
   read_values(row, thread);
   thread.name_bytes = row.text("name").copy(thread.name_text.data(), thread.name_text.size());
-  if (row.number("tells_live") != 0) read_values(row, thread.holding.emplace());
+  if (row.number("tells_live") == 0) return thread;
+  thread.holding = ThreadSummary::Holding();
+  read_values(row, *thread.holding);
   return thread;
 }
 

@@ -14,6 +14,7 @@ namespace {
 
 using namespace alloctap::arch;
 using namespace alloctap::arch::aarch64;
+using alloctap::arch::aarch64::EntryPatch;
 
 constexpr std::uint32_t kNop = 0xD503201F;
 constexpr std::uint32_t kReturn = 0xD65F03C0;

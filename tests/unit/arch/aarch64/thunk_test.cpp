@@ -10,6 +10,8 @@ namespace {
 
 using namespace alloctap::arch;
 using namespace alloctap::arch::aarch64;
+using alloctap::arch::aarch64::is_binding_stub;
+using alloctap::arch::aarch64::thunk_destination;
 
 constexpr std::uintptr_t kAddress = 0x401008;
 constexpr std::uint32_t kPad = 0xD503245F;             // bti c
