@@ -2,6 +2,7 @@
 // C library's own, and then lets the program see the default action where the handler of
 // fatal_signals.cpp stands for it, and no stack where there is one of signal_stacks.cpp.
 #include <signal.h>
+#include <stdlib.h>
 
 #include <alloctap/macros.hpp>
 
@@ -88,7 +89,7 @@ ALLOCTAP_EXPORT int sigaltstack(const stack_t* stack, stack_t* before) noexcept 
 
 /// After a handler of the program that returns, or where the program ignores the signal, the C
 /// library's own brings the default action back out of our sight.
-[[noreturn]] ALLOCTAP_EXPORT void abort() noexcept {
+ALLOCTAP_EXPORT void abort() noexcept {
   raise_abort();
   static_cast<void>(signal(SIGABRT, SIG_DFL));
   raise_abort();
