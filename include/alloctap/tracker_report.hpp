@@ -8,6 +8,7 @@
 #include "alloctap/dump/dump_policy.hpp"
 #include "alloctap/dump/dump_writer.hpp"
 #include "alloctap/dump/named_stacks.hpp"
+#include "alloctap/event/policy_features.hpp"
 #include "alloctap/hook/hook_backend.hpp"
 #include "alloctap/observe/observer.hpp"
 #include "alloctap/os/process.hpp"
@@ -17,8 +18,10 @@
 #include "alloctap/snapshot/snapshot.hpp"
 #include "alloctap/snapshot/sorted_misuses.hpp"
 #include "alloctap/snapshot/suppressions.hpp"
+#include "alloctap/stack/stack_capture.hpp"
 #include "alloctap/status.hpp"
 #include "alloctap/symbol/module_table.hpp"
+#include "alloctap/symbol/symbolizer.hpp"
 #include "alloctap/tag/tag_policy.hpp"
 
 namespace alloctap {
