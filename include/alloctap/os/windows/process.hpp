@@ -84,7 +84,7 @@ class ArgumentSplitter {
   }
 
   void put(const char (&character)[2]) noexcept {
-    full_ = length_ == buffer_.size();
+    full_ = full_ || length_ == buffer_.size();
     if (!full_) buffer_[length_++] = character[0];
   }
 
