@@ -247,6 +247,13 @@ TEST_CASE("the tracker may free a block of the program's, with its guards") {
   CHECK(plan.action == Action::kRelease);
   CHECK(plan.block == block - 32);
   CHECK(checker.release_unchecked(block).action == Action::kPassOn);
+  // Its record serves others.
+  for (int i = 0; i < 1000; ++i) {
+    REQUIRE(checker.release_unchecked(heap.allocate(24)).action == Action::kRelease);
+  }
+  const BlockPlan last = checker.plan({.size = 24}, 0);
+  CHECK(last.number < 1000);
+  checker.drop(last, 0);
 }
 
 TEST_CASE("checks that are not chosen look at nothing") {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -206,4 +207,35 @@ TEST_CASE("without memory a soak detector says so") {
     status = soak.add(second);
   }
   CHECK(status.code() == alloctap::StatusCode::kResourceExhausted);
+}
+
+TEST_CASE("stacks stay in order when memory runs out between them") {
+  for (std::size_t known = 1; known < 40; ++known) {
+    CAPTURE(known);
+    SoakDetector soak;
+    // The first two stacks hold nothing yet; those behind them grow from the start.
+    std::vector<std::uint64_t> held(2 + known, 0);
+    const auto mark = [&](std::uint64_t number) {
+      return soak.add(snapshot_with(made_up_table, number, held));
+    };
+    REQUIRE(mark(1).ok());
+    for (std::size_t i = 2; i < held.size(); ++i) held[i] = 100;
+    REQUIRE(mark(2).ok());
+    for (std::uint64_t& bytes : held) bytes += 100;
+    const Snapshot third = snapshot_with(made_up_table, 3, held);
+    {
+      const StarvedArena starved;
+      static_cast<void>(soak.add(third));
+    }
+    for (std::uint64_t number = 4; number < 120; ++number) {
+      for (std::uint64_t& bytes : held) bytes += 100;
+      REQUIRE(mark(number).ok());
+    }
+    const auto suspects = soak.suspects();
+    REQUIRE(suspects.ok());
+    std::set<StackId> stacks;
+    for (const SoakSuspect& suspect : *suspects) stacks.insert(suspect.stack);
+    CHECK(stacks.size() == suspects->size());
+    CHECK(stacks.size() == held.size());
+  }
 }

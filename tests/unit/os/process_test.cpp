@@ -100,3 +100,11 @@ TEST_CASE("the path of the executable is the kernel's") {
   std::array<char, 4096> buffer{};
   CHECK(os::executable_path(buffer) == std::filesystem::read_symlink("/proc/self/exe").string());
 }
+
+TEST_CASE("a variable is set and removed") {
+  REQUIRE(os::set_environment("ALLOCTAP_TEST_SET", "value"));
+  CHECK(std::getenv("ALLOCTAP_TEST_SET") == "value"sv);
+  REQUIRE(os::set_environment("ALLOCTAP_TEST_SET", nullptr));
+  CHECK(std::getenv("ALLOCTAP_TEST_SET") == nullptr);
+  CHECK_FALSE(os::set_environment("", "value"));
+}

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +80,28 @@ int threads_seen_in_namespace() {
   return static_cast<int>(frozen.notes().threads + 100 * frozen.unseen());
 }
 
+/// As `threads_seen_in_namespace`, with more threads than one read of their list tells, behind a
+/// first thread that has ended: 0 if all were seen.
+int see_many_threads_in_namespace() {
+  constexpr std::uint32_t kThreads = 400;
+  std::atomic<std::uint32_t> started{0};
+  for (std::uint32_t i = 0; i < kThreads; ++i) {
+    std::thread([&] {
+      ++started;
+      for (;;) ::pause();
+    }).detach();
+  }
+  std::thread([&] {
+    const auto tasks = os::TaskList::of_this_process();
+    while (started < kThreads || tasks.state(::getpid()) != 'Z') std::this_thread::yield();
+    FrozenMoment frozen(&look_at_nothing, kThreads + 10);
+    frozen.wait();
+    const bool all = frozen.error() == 0 && frozen.notes().threads == kThreads;
+    ::_exit(all && frozen.unseen() == 0 ? 0 : 1);
+  }).detach();
+  for (;;) ::syscall(SYS_exit, 0);
+}
+
 int code_of(pid_t child) {
   int status = 0;
   ::waitpid(child, &status, 0);
@@ -86,6 +109,16 @@ int code_of(pid_t child) {
 }
 
 constexpr int kNoNamespaces = 98;
+
+/// The exit status of a process that runs `inside` in a PID namespace without a /proc of its own.
+int run_in_namespace(int (*inside)()) {
+  const pid_t child = ::fork();
+  if (child != 0) return code_of(child);
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) ::_exit(kNoNamespaces);
+  const pid_t first = ::fork();
+  if (first == 0) ::_exit(inside());
+  ::_exit(code_of(first));
+}
 
 }  // namespace
 
@@ -147,19 +180,13 @@ TEST_CASE("what is left out of a process that may not be dumped is counted" *
 }
 
 TEST_CASE("threads are stopped where /proc tells the ids of another PID namespace") {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (::unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) ::_exit(kNoNamespaces);
-    const pid_t inside = ::fork();
-    if (inside == 0) ::_exit(threads_seen_in_namespace());
-    ::_exit(code_of(inside));
-  }
-  const int seen = code_of(child);
+  const int seen = run_in_namespace(&threads_seen_in_namespace);
   if (seen == kNoNamespaces) {
     MESSAGE("the system makes no namespaces for this user");
-  } else {
-    CHECK(seen == 1);
+    return;
   }
+  CHECK(seen == 1);
+  CHECK(run_in_namespace(&see_many_threads_in_namespace) == 0);
 }
 
 TEST_CASE("a process that makes its children in another PID namespace is not copied") {

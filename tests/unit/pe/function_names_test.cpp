@@ -132,6 +132,13 @@ TEST_CASE("what a library exports has that name where there is no symbol") {
   CHECK(find(file, 0x1481) == "exported_b");
 }
 
+TEST_CASE("an exported name that lies outside of the file is none, and not the header") {
+  File file;
+  file.add_exports();
+  file.write<std::uint32_t>(kExports + 0x50, 0xFFFFFF);
+  CHECK(find(file, 0x1421).empty());
+}
+
 TEST_CASE("a PE file that ends anywhere, or lies, gives names or none") {
   File whole;
   whole.add_symbols();

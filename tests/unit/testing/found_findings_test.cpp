@@ -110,6 +110,23 @@ TEST_CASE("offences against budgets are findings with their tag's path and stack
         "bytes_per_frame of 120 in frame 7, where \"the whole program\" may have 100");
 }
 
+TEST_CASE("offences in scopes are findings, with the stack that allocated what was freed") {
+  TaggedReport sample;
+  NamingTracker::sample = &sample;
+  static ScopeOffences offences;
+  ScopeNode scope;
+  scope.name = "step";
+  scope.stacks.add(sample.snapshot.stacks[1].stack, {.allocations = 0, .bytes = 0, .frees = 1});
+  offences.add(scope);
+  Findings findings;
+  REQUIRE(add_offences<NamingTracker>(findings, offences, {.test_case = "c"}).ok());
+  REQUIRE(findings.all.size() == 1);
+  CHECK(findings.all[0].message ==
+        "0 allocations of 0 bytes and 1 free in \"step\", which forbids them");
+  CHECK(finding_line(findings.all[0].stacks[0]) ==
+        "allocated by: engine::load(char const*), engine::parse, main,");
+}
+
 TEST_CASE("a baseline that failed is one finding with the stacks that changed") {
   Findings findings;
   add_baseline(findings, BaselineResult({.passed = true}));

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,4 +75,11 @@ TEST_CASE("the resident memory of a Windows process grows with what is touched")
   CHECK(grown > kBytes / 10 * 9);
   CHECK(grown < kBytes / 10 * 13);
   CHECK(memory.back() == 'x');
+}
+
+TEST_CASE("a variable is set and removed") {
+  REQUIRE(os::set_environment("ALLOCTAP_TEST_SET", "value"));
+  CHECK(std::getenv("ALLOCTAP_TEST_SET") == "value"sv);
+  REQUIRE(os::set_environment("ALLOCTAP_TEST_SET", nullptr));
+  CHECK(std::getenv("ALLOCTAP_TEST_SET") == nullptr);
 }
