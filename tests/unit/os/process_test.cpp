@@ -1,6 +1,9 @@
 #include "alloctap/os/process.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -9,6 +12,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "tests/support/thread_sanitizer.hpp"
@@ -107,4 +111,24 @@ TEST_CASE("a variable is set and removed") {
   REQUIRE(os::set_environment("ALLOCTAP_TEST_SET", nullptr));
   CHECK(std::getenv("ALLOCTAP_TEST_SET") == nullptr);
   CHECK_FALSE(os::set_environment("", "value"));
+}
+
+TEST_CASE("the initial environment is found when the first thread has ended" *
+          doctest::skip(alloctap::testing::kThreadSanitizer)) {
+  const Variable first = first_initial_variable();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::thread([&] {
+      // The first thread stays in the list of threads, without memory.
+      while (proc_file("/proc/self/stat").find(") Z ") == std::string::npos) {
+        std::this_thread::yield();
+      }
+      std::vector<char> buffer(first.value.size() + 1);
+      ::_exit(os::initial_environment(first.name, buffer) == first.value ? 0 : 1);
+    }).detach();
+    for (;;) ::syscall(SYS_exit, 0);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
